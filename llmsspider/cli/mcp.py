@@ -1,79 +1,34 @@
-"""`llmsspider mcp`: the MCP server of `answers.mcp`, the crawls that its clients start,
-configuration lines of clients.
-
-A crawl (`--allow-crawl`) is `scrapy crawl docs` in a process of its own, one for a source at a
-time.
+"""`llmsspider mcp`: the MCP server of `answers.mcp`; its clients may start crawls
+(`--allow-crawl`).
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import ipaddress
-import json
 import os
-import shlex
 import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from scrapy.utils.project import get_project_settings
 
 from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
-from llmsspider.answers.ranking import choose_source
-from llmsspider.api.crawl_process import CRAWL, options_for_pipe
+from llmsspider.cli.crawl_processes import CrawlProcesses
+from llmsspider.cli.http_address import answered_hosts, host_and_port, listening_at
+from llmsspider.cli.mcp_clients import CLIENTS, configuration
 from llmsspider.cli.options import FAILED, WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
-from llmsspider.config.sources import default_name
-from llmsspider.errors import ArgumentsError, LlmsspiderError, SearchError, crawl_command
+from llmsspider.errors import ArgumentsError, LlmsspiderError, crawl_command
 from llmsspider.store import Stores, resolve_data_dir
 from llmsspider.store.database import STORE_FOLDER
-from llmsspider.web.child_processes import OWN_GROUP, interrupt
 from llmsspider.web.loading import missing_extra
-from llmsspider.web.urls import require_http_url
-
-# Configuration lines of MCP clients for this server (docs/how-to/mcp.md has the same ones).
-
-CLIENTS = (
-    "claude-code",
-    "claude-desktop",
-    "cursor",
-    "vscode",
-    "codex",
-)  # whose configuration is known
-NAME = "docs"  # of the server, in them
-
-
-def configuration(client: str, arguments: Sequence[str]) -> str:
-    """Return the configuration of a client of `CLIENTS`, with the name of the file for it."""
-    program = Path(sys.argv[0])  # as an absolute path: clients start it with a path of their own
-    is_ours = program.name.startswith("llmsspider") and os.access(program, os.X_OK)
-    start = [str(program.absolute())] if is_ours else [sys.executable, "-m", "llmsspider"]
-    command = [*start, "mcp", *arguments]
-    if client == "claude-code":
-        return f"claude mcp add {NAME} -- {shlex.join(command)}"
-    entry = {"command": command[0], "args": command[1:]}
-    if client == "codex":
-        listed = ", ".join(json.dumps(part) for part in command[1:])
-        return (
-            f"# ~/.codex/config.toml\n[mcp_servers.{NAME}]\ncommand ="
-            f" {json.dumps(command[0])}\nargs = [{listed}]"
-        )
-    if client == "vscode":
-        return "// .vscode/mcp.json\n" + json.dumps(
-            {"servers": {NAME: {"type": "stdio", **entry}}}, indent=2
-        )
-    file = ".cursor/mcp.json" if client == "cursor" else "claude_desktop_config.json"
-    return f"// {file}\n" + json.dumps({"mcpServers": {NAME: entry}}, indent=2)
-
 
 # `llmsspider mcp`: an MCP server over the crawled documentation.
 
@@ -190,52 +145,6 @@ def _warn(*lines: str) -> None:
         sys.stderr.write(f"llmsspider mcp: {line}\n")
 
 
-def listening_at(given: str, default: str, remedy: str, is_safe: object) -> tuple[str, int]:
-    """Return the host and port of `--http`, the port of `default` where none is named; raises
-    `ArgumentsError`, also where others than this machine reach them and that is not safe.
-
-    >>> listening_at("[::1]:9000", "127.0.0.1:8808", "", False)
-    ('::1', 9000)
-    >>> listening_at("10.0.0.5", "127.0.0.1:8808", "", True)
-    ('10.0.0.5', 8808)
-    """
-    host, mark, port = given.rpartition(":")
-    host, port = (host.strip("[]"), port) if mark else (given, default.rpartition(":")[2])
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise ArgumentsError([f"--http {given!r}: HOST:PORT is accepted, e.g. {default}"])
-    if not (is_safe or is_loopback(host)):
-        why = f"--http {given}: whoever reaches this port could use it. {remedy}"
-        others = "--allow-host HOST:PORT names the Host header that other machines send"
-        raise ArgumentsError([f"{why}; {others}"])
-    return host, int(port)
-
-
-def host_and_port(host: str, port: int) -> str:
-    """The authority of a URL, with an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def answered_hosts(host: str, port: int) -> list[str]:
-    """The values of the Host header that are answered in any case; a wildcard address is none of
-    them.
-
-    >>> answered_hosts("0.0.0.0", 8808), answered_hosts("10.0.0.5", 8808)
-    (['localhost:8808', '127.0.0.1:8808', '[::1]:8808'], ['10.0.0.5:8808'])
-    """
-    own = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
-    if host in {"0.0.0.0", "::"}:  # noqa: S104
-        return own
-    return list(dict.fromkeys([host_and_port(host, port), *(own if is_loopback(host) else [])]))
-
-
 def stores_of(config: Config, folders: Sequence[str]) -> list[Stores]:
     """Return the stores that are served: those of the settings, which are of the first folder, and
     of each further one.
@@ -276,164 +185,3 @@ def _placed(options: argparse.Namespace, argv: Sequence[str]) -> list[str]:
     if any(pair.startswith(("LLMS_DATA_DIR=", "LLMS_STORE_URL=")) for pair in options.settings):
         return kept
     return [*kept, "-s", f"LLMS_DATA_DIR={resolve_data_dir()}"]
-
-
-# The crawls that clients start.
-
-Answer = tuple[dict[str, Any], str]  # of a tool, as in `answers.mcp`
-
-MAX_CRAWLS = 4  # at the same time
-GOING = "a crawl of {!r} is running; crawl_status returns its progress"
-
-
-class CrawlProcesses:
-    """The crawls that the clients of one server started, and the tools for that; `close` stops
-    those that run.
-    """
-
-    def __init__(self, library: Library, settings: Mapping[str, object]):
-        self._library = library
-        self._settings = settings
-        self._started: dict[str, tuple[subprocess.Popen[bytes], IO[bytes]]] = {}
-        self.tools = (
-            self.add_source,
-            self.recrawl_source,
-            self.remove_source,
-            self.crawl_status,
-            self.cancel,
-        )
-
-    # The docstrings of tools are for clients.
-
-    def add_source(self, url: str, name: str | None = None, max_pages: int | None = None) -> Answer:
-        """Crawl a documentation site in the background.
-
-        Url: any page of it. name: of the source (name@version for a version).
-        """
-        url = require_http_url(url)  # a folder of this machine is for its user to name
-        source = name or default_name(url)
-        if source in self._library.names():
-            raise SearchError(f"source {source!r} is there already; use recrawl_source")
-        limit = {} if max_pages is None else {"max_pages": str(max_pages)}
-        return self._start({"url": url, "source": source, **limit})
-
-    def recrawl_source(self, source: str) -> Answer:
-        """Fetch what changed on a source's site, in the background."""
-        name = self._library.open(source).name
-        with self._library.store(name) as store:
-            if any(run.is_going for run in store.runs()):
-                raise SearchError(GOING.format(source))
-        return self._start({"source": name})
-
-    def remove_source(self, source: str) -> Answer:
-        """Delete a source and everything stored of it."""
-        if self._is_running(source):
-            raise SearchError(f"a crawl of {source!r} is running; cancel it first")
-        self._library.delete(source)
-        return {"source": source, "removed": True}, f"{source} is removed."
-
-    def crawl_status(self, source: str) -> Answer:
-        """Return the progress of the crawl of a source, or how it ended."""
-        running = self._is_running(source)
-        status: dict[str, Any] = {"source": source, "going": running}
-        if source not in (names := self._library.names()) and source in self._started:
-            status |= {"status": "PENDING" if running else "ERROR"}
-        else:
-            name = choose_source(source, names)  # or says what there is
-            record = next(one for one in self._library.records() if one.name == name)
-            with self._library.store(name) as store:
-                status |= {"status": record.status, "pages": record.pages}
-                for last in store.runs()[-1:]:
-                    done = last.counts.get("documents")
-                    complete = last.complete if last.finished_at else None
-                    status |= {"run": last.id, "documents": done if isinstance(done, int) else None}
-                    status |= {"errors": last.errors, "filtered": last.filtered}
-                    status |= {"complete": complete, "outcome": last.outcome, "why": last.why}
-        if not running and (error := self._error(source)):
-            kind, colon, _ = error.partition(":")
-            status["error"] = {
-                "kind": kind if colon and kind.isidentifier() else "failed",
-                "message": error,
-            }
-        return status, "\n".join(
-            f"{name}: {value}" for name, value in status.items() if value is not None
-        )
-
-    def cancel(self, source: str) -> Answer:
-        """Stop the crawl of a source, whoever started it."""
-        running = self._stop(source) or self._request_stop(source)
-        outcome = "is stopping; what was fetched is kept" if running else "has ended"
-        return {"source": source, "stopping": running}, f"The crawl of {source} {outcome}."
-
-    def _stop(self, source: str) -> bool:
-        running = self._is_running(source)
-        if running:
-            interrupt(self._started[source][0])
-        return running
-
-    def _request_stop(self, source: str) -> bool:
-        """Ask what crawls a source in another process to stop."""
-        names = self._library.names()
-        if source in self._started and source not in names:
-            return False
-        with self._library.store(choose_source(source, names)) as store:
-            return store.request_stop()
-
-    def close(self) -> None:
-        """Stop the crawls that are running and wait for them."""
-        for source, (process, log) in self._started.items():
-            if self._stop(source):
-                try:
-                    process.wait(60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-            log.close()
-
-    def _start(self, arguments: Mapping[str, str]) -> Answer:
-        source = arguments["source"]
-        if self._is_running(source):
-            raise SearchError(GOING.format(source))
-        if sum(self._is_running(one) for one in self._started) >= MAX_CRAWLS:
-            raise SearchError(f"{MAX_CRAWLS} crawls are running; wait for one of them")
-        package = str(Path(__file__).resolve().parent.parent.parent)
-        paths = filter(None, [package, os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-        log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
-        process = subprocess.Popen(  # noqa: S603  # our own interpreter, no shell
-            CRAWL,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            **OWN_GROUP,
-        )
-        settings = {"LLMS_STATUS_PORT": "off", **self._settings}
-        with (
-            suppress(BrokenPipeError),
-            process.stdin or nullcontext() as pipe,
-        ):  # its log says why it ended
-            if pipe is not None:
-                pipe.write(options_for_pipe(arguments, settings))
-        if source in self._started:
-            self._started[source][1].close()
-        self._started[source] = process, log
-        text = f"Crawling {source}; crawl_status returns its progress."
-        return {"source": source, "started": True}, text
-
-    def _is_running(self, source: str) -> bool:
-        return source in self._started and self._started[source][0].poll() is None
-
-    def _error(self, source: str) -> str | None:
-        """What a crawl that this server started says of its failure: its last line of that kind,
-        without its time.
-        """
-        if source not in self._started or not self._started[source][0].returncode:
-            return None
-        log = self._started[source][1]
-        log.seek(max(0, log.seek(0, os.SEEK_END) - 16_000))
-        lines = log.read().decode("utf-8", "replace").splitlines()
-        said = [
-            line.partition(" ERROR: ")[2] or line for line in lines if " ERROR: " in line
-        ] or lines[-1:]
-        return said[-1][:500] if said else None

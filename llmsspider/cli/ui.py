@@ -14,14 +14,9 @@ from typing import Any
 from llmsspider.answers.embedding import embedder_of
 from llmsspider.answers.library import Library
 from llmsspider.cli.answering import answer_of
-from llmsspider.cli.mcp import (
-    CrawlProcesses,
-    answered_hosts,
-    host_and_port,
-    listening_at,
-    settings_for,
-    stores_of,
-)
+from llmsspider.cli.crawl_processes import CrawlProcesses
+from llmsspider.cli.http_address import answered_hosts, host_and_port, listening_at
+from llmsspider.cli.mcp import settings_for, stores_of
 from llmsspider.cli.options import WRONG, OneLineParser, pairs
 from llmsspider.config.settings import Config
 from llmsspider.errors import ArgumentsError, LlmsspiderError

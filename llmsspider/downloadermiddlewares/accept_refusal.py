@@ -16,7 +16,7 @@ from llmsspider.crawler.requests import (
     download_nested,
     info,
 )
-from llmsspider.web.page_forms import HTML_TYPES, is_markdown_url
+from llmsspider.web.page_forms import HTML_TYPES, bare_type, is_markdown_url
 from llmsspider.web.urls import host, identity
 
 logger = logging.getLogger(__name__)
@@ -104,4 +104,4 @@ class AcceptRefusalMiddleware(RunComponent):
 
 
 def _is_html(headers: dict[str, str]) -> bool:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() in HTML_TYPES
+    return bare_type(headers.get("content-type")) in HTML_TYPES

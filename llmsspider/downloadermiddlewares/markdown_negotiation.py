@@ -37,7 +37,13 @@ from llmsspider.web import stats
 from llmsspider.web.addresses import same_site
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.outcomes import MISSING, OUTAGES, kind_of_response
-from llmsspider.web.page_forms import classify, is_markdown_url, is_twin_of, page_candidates
+from llmsspider.web.page_forms import (
+    bare_type,
+    classify,
+    is_markdown_url,
+    is_twin_of,
+    page_candidates,
+)
 from llmsspider.web.urls import host, identity, loose_key, page_key, split_route
 
 logger = logging.getLogger(__name__)
@@ -344,7 +350,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if response.status != 200 or not is_asked or not same_site(response.url, requested):
             return False
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-        mime_type = content_type.partition(";")[0].strip().lower() or None
+        mime_type = bare_type(content_type) or None
         body = response.body
         if classify(mime_type, body, markdown_form=True) != "markdown":
             return False

@@ -14,6 +14,7 @@ from aiohttp import web
 from llmsspider.output.metrics import CONTENT_TYPE, metrics
 from llmsspider.output.report import RunData
 from llmsspider.ui.rendering import asset
+from llmsspider.web.addresses import foreign_header
 
 HOST = "127.0.0.1"
 
@@ -106,9 +107,7 @@ class LiveServer:
         """Refuse what did not come from a page of this server: other names for this address, other
         origins.
         """
-        origin = request.headers.get("Origin")
-        foreign = origin is not None and origin not in {f"http://{host}" for host in self._hosts}
-        if foreign or request.headers.get("Host", "").lower() not in self._hosts:
+        if foreign_header(request.headers, self._hosts) is not None:
             raise web.HTTPForbidden(text="This page is for this machine only.\n")
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             raise web.HTTPForbidden(text="This page is not to be used by others.\n")

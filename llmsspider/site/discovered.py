@@ -19,7 +19,7 @@ from llmsspider.site.witnesses import Witness
 from llmsspider.web import page_forms
 from llmsspider.web.addresses import hostname
 from llmsspider.web.encodings import decode, of_content_type
-from llmsspider.web.page_forms import HeaderLink
+from llmsspider.web.page_forms import HeaderLink, bare_type
 from llmsspider.web.stats import FilterReason
 from llmsspider.web.urls import INVALID_URL, InvalidUrl
 
@@ -66,7 +66,7 @@ class FetchResult:
     @property
     def content_type(self) -> str | None:
         """The media type alone, lower-case; None where the answer names none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower() or None
+        return bare_type(self.headers.get("content-type")) or None
 
     @property
     def size(self) -> int:

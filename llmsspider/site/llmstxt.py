@@ -14,6 +14,7 @@ import orjson
 from llmsspider.site.llmsfull import looks_split
 from llmsspider.web.addresses import same_site
 from llmsspider.web.encodings import decode
+from llmsspider.web.page_forms import bare_type
 from llmsspider.web.trees import axis_of
 from llmsspider.web.urls import host, parse, require_http_url
 
@@ -184,7 +185,7 @@ def reject_reason(
         return f"status {status}"
     if not same_site(probe_url, final_url):
         return "redirected to another site"
-    media_type = (content_type or "").partition(";")[0].strip().lower()
+    media_type = bare_type(content_type)
     is_mislabelled = media_type == "text/html" and _HEADING.match(decode(body[:1024]))
     if media_type not in TEXT_TYPES | AMBIGUOUS_TYPES and not is_mislabelled:
         return f"content type {media_type[:60]}"

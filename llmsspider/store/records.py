@@ -33,6 +33,7 @@ from llmsspider.items import (
     decompress,
     packed,
 )
+from llmsspider.web.page_forms import bare_type
 from llmsspider.web.urls import identity_key
 
 Status = Literal["PENDING", "CRAWLING", "INDEXED", "UPDATING", "STOPPED", "ERROR", "lost"]
@@ -423,7 +424,7 @@ class Reading:
     @property
     def media_type(self) -> str:
         """The media type that its headers name; empty where they name none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return bare_type(self.headers.get("content-type"))
 
     @property
     def path(self) -> str:

@@ -9,6 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from llmsspider.web.http_guard import HttpGuard
+from llmsspider.web.page_forms import bare_type
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src {};"
@@ -40,7 +41,7 @@ class Guard(HttpGuard):
             return refused
         headers = Headers(scope=scope)
         origin = headers.get("origin", "").partition("://")[2]
-        is_form = headers.get("content-type", "").partition(";")[0].strip() == FORM_TYPE
+        is_form = bare_type(headers.get("content-type")) == FORM_TYPE
         if origin != headers.get("host") or not is_form:
             return PlainTextResponse("only forms of this page are answered\n", 403)
         return None

@@ -11,7 +11,7 @@ import ipaddress
 import re
 import socket
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -332,6 +332,22 @@ def same_site(a: str, b: str) -> bool:
     False
     """
     return _same_site(without_path(a), without_path(b))
+
+
+def foreign_header(headers: Mapping[str, str], hosts: Set[str]) -> str | None:
+    """Return the header of a request that names another host than those served, "host" or "origin",
+    or None.
+
+    `hosts` are values of the Host header; `NAME:*` is a name with any port. `headers` disregard
+    case.
+    """
+    named = {"host": headers.get("host", "")}
+    if (origin := headers.get("origin")) is not None:
+        named["origin"] = origin.partition("://")[2]
+    for header, host in named.items():
+        if hosts.isdisjoint({host.lower(), f"{host.lower().rpartition(':')[0]}:*"}):
+            return header
+    return None
 
 
 def without_path(url: str) -> str:

@@ -13,6 +13,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from llmsspider.web.addresses import foreign_header
+
 CHALLENGE = 'Basic realm="llmsspider", charset="UTF-8"'
 
 
@@ -37,23 +39,18 @@ class HttpGuard:
     def refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is refused."""
         headers = Headers(scope=scope)
-        host = headers.get("host", "")
-        if not self._is_known(host):
-            why = (
-                f"Host {host[:100]!r} is not answered; start the server with --allow-host and that"
-                " name\n"
+        foreign = foreign_header(headers, self.hosts)
+        if foreign is not None:
+            why = f"{foreign.title()} {headers.get(foreign, '')[:100]!r} is not answered"
+            if foreign == "origin":
+                return PlainTextResponse(f"{why}\n", 403)
+            return PlainTextResponse(
+                f"{why}; start the server with --allow-host and that name\n", 421
             )
-            return PlainTextResponse(why, 421)
-        origin = headers.get("origin")
-        if origin is not None and not self._is_known(origin.partition("://")[2]):
-            return PlainTextResponse(f"Origin {origin[:100]!r} is not answered\n", 403)
         if self.token and not self._has_token(headers.get("authorization", "")):
             challenge = {"WWW-Authenticate": CHALLENGE}
             return PlainTextResponse("a token is needed: bearer, or as password\n", 401, challenge)
         return None
-
-    def _is_known(self, host: str) -> bool:
-        return not self.hosts.isdisjoint({host, f"{host.rpartition(':')[0]}:*"})
 
     def _has_token(self, authorization: str) -> bool:
         scheme, _, credentials = authorization.partition(" ")

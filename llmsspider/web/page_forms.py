@@ -92,11 +92,18 @@ def skipped_extension(url: str, *, listed: bool) -> str | None:
     return ending if is_skipped else None
 
 
+def bare_type(content_type: str | None) -> str:
+    """Return the media type of a Content-Type header, without parameters and in lower case; empty
+    where it names none.
+    """
+    return (content_type or "").partition(";")[0].strip().lower()
+
+
 def media_type(content_type: str, url: str) -> str | None:
     """Return the media type of an answer, without parameters and in lower case; that of the
     extension for markup which the server does not know.
     """
-    declared = content_type.partition(";")[0].strip().lower() or None
+    declared = bare_type(content_type) or None
     if declared in {None, "text/plain", "application/octet-stream"}:
         return MARKUP_TYPES.get(extension(url), declared)
     return declared
@@ -359,7 +366,7 @@ class HeaderLink:
         return cls(
             url,
             frozenset(rel.lower().split()),
-            media_type.partition(";")[0].strip().lower() or None,
+            bare_type(media_type) or None,
         )
 
 

@@ -23,8 +23,9 @@ from site_server import Page, Site
 from stores import Place
 
 from llmsspider import errors
+from llmsspider.cli.http_address import answered_hosts
 from llmsspider.cli.main import main
-from llmsspider.cli.mcp import CLIENTS, answered_hosts
+from llmsspider.cli.mcp_clients import CLIENTS
 from llmsspider.store import resolve_data_dir
 
 if (

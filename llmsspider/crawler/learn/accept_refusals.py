@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 from llmsspider.crawler.bot_walls import leads_to_login
 from llmsspider.crawler.learn.base import End, Learner
 from llmsspider.site.llmstxt import is_llms_url
+from llmsspider.web.page_forms import bare_type
 from llmsspider.web.urls import host
 
 MAX_IN_VAIN = 3
@@ -97,7 +98,7 @@ def _is_odd(url: str, status: int, headers: Mapping[str, str], body: bytes) -> b
     if status >= 300:
         target = urljoin(url, headers.get("location", ""))
         return (is_llms_url(target) and not is_llms_url(url)) or leads_to_login(url, target)
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = bare_type(headers.get("content-type"))
     if status != 200 or is_llms_url(url):
         return False
     is_compressed = body.startswith(b"\x1f\x8b") and "content-encoding" not in headers
