@@ -2,15 +2,20 @@
 and which pages of a run were requested. No Scrapy.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
-from llmsspider.crawler.site import SiteKnowledge
+from llmsspider.crawler.site import FEW_SLASHES, SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
-from llmsspider.web.urls import identity, loose_key, page_key
+from llmsspider.web.urls import host, identity, loose_key, page_key, shape
+
+FEW_DEAD = 3
+"""So many addresses that pages named as their own, and none was found, are the last requested."""
+_FOUND = 5_000  # counts for one that is found: more than are ever dead
 
 
 class Addresses(UsesRun):
@@ -27,6 +32,18 @@ class Addresses(UsesRun):
         """The pages that were requested in this crawl, or that came another way."""
         self.accounted: set[bytes] = set()
         """Those that failed, or were filtered for a reason of their own."""
+        self.respelled: set[str] = set()
+        """Pages, by identity, whose stored address is not found any more, while another spelling of
+        it may be.
+        """
+        self._leading_back: set[str] = set()
+        """Hosts whose pages name as their address a spelling that redirects to them."""
+        self._redirects: dict[str, str] = {}
+        """Where addresses redirect to another spelling of their own, by identity."""
+        self._dead_named: Counter[str] = Counter()
+        """How many addresses that pages name as their own are not found, by host; below zero where
+        one is found.
+        """
         self._counts_as: dict[bytes, tuple[bytes, str, int | None]] = {}
         """Pages that count as another: the other, their address and depth; None of a redirect."""
 
@@ -38,7 +55,7 @@ class Addresses(UsesRun):
         run.
         """
         page = self.site.page_of(url)
-        if not self.known.may_hold(page) or identity(page) in self.site.respelled:
+        if not self.known.may_hold(page) or identity(page) in self.respelled:
             return page
         state = self.known.at(page) or self.known.at(url)
         return state.url if state is not None else page
@@ -67,6 +84,43 @@ class Addresses(UsesRun):
         """
         is_spelling = loose_key(url) == loose_key(target)
         return is_spelling and self.known.at(url) is not None and self.known.at(target) is None
+
+    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> None:
+        """Remember that an address redirects to another spelling of its own, which `is_named` by
+        the page there.
+        """
+        if loose_key(url) == loose_key(target):
+            self._redirects[identity(url)] = identity(target)
+            if identity(target) == f"{identity(url)}/":
+                self.site.with_slash[host(url)] += 1
+            if is_named:
+                self._leading_back.add(host(target))
+
+    def adds_slash(self, url: str) -> bool:
+        """Say whether the host would redirect an address to the one with a slash, as it always did."""
+        is_usual = shape(url) == "bare" and identity(url) not in self.respelled
+        return is_usual and self.site.with_slash[host(url)] >= FEW_SLASHES
+
+    def named_answers(self, canonical: str, *, is_found: bool) -> None:
+        """Take in whether an address that a page named as its own is found."""
+        self._dead_named[host(canonical)] += -_FOUND if is_found else 1
+
+    def leads_back(self, url: str, canonical: str) -> bool:
+        """Say whether an address that a page names leads back to it, or nowhere, like others there.
+
+        It is of the same Markdown, or another spelling that redirects to it; or such addresses are
+        not found.
+        """
+        if (
+            identity(self.site.page_of(canonical)) == identity(url)
+            or self._dead_named[host(canonical)] >= FEW_DEAD
+        ):
+            return True
+        if loose_key(url) != loose_key(canonical):
+            return False
+        if self._redirects.get(identity(canonical)) == identity(url):
+            self._leading_back.add(host(url))
+        return host(url) in self._leading_back
 
     # --- what takes the place of a page ---
 

@@ -153,13 +153,10 @@ async def discover_site(phase: Phase) -> None:
         return
     phase.progress.enter("discovery")
     discovery, start_page = await _look(phase, arguments.url or "")
-    language = arguments.language
-    url = discovery.start.final_url
-    if language not in {None, "all"}:
-        target = start_in_language(url, language or "", start_page.meta.hreflang)
-        if target and same_site(target, url) and identity(target) != identity(url):
-            phase.report.note(f"language {language}: starting from {target}")
-            discovery, start_page = await _look(phase, target)
+    target = _in_wanted_language(phase, discovery, start_page)
+    if target is not None:
+        phase.report.note(f"language {arguments.language}: starting from {target}")
+        discovery, start_page = await _look(phase, target)
     discovery.start_url = phase.learned.start_page.history.section_of(discovery)
     section = start_page.meta.section
     known = phase.learned.start_page.history.declared
@@ -170,14 +167,35 @@ async def discover_site(phase: Phase) -> None:
     run.discovered(discovery, start_page)
     start = identity(discovery.start.final_url)
     linked = filter(phase.bounds.allowed, usable(start_page.follow))
-    others = (
-        url
-        for url in chain((seed.url for seed in discovery.seeds), linked)
-        if identity(url) != start
-    )
-    if discovery.full_texts or any(others):
+    pages = chain((seed.url for seed in discovery.seeds), linked)
+    if discovery.full_texts or any(identity(url) != start for url in pages):
         run.expect_pages()
     await _learn_soft_404(phase)
+    await _report_discovery(phase, discovery)
+    scope = phase.bounds.scope
+    if scope is None:
+        return
+    if discovery.seeds or not discovery.start.error:
+        phase.report.note(scope.describe())
+    if phase.config.plan_only:
+        run.plan = Planner(run).plan(discovery, scope, start_page, run.plan_night())
+
+
+def _in_wanted_language(phase: Phase, discovery: Discovery, start_page: Page) -> str | None:
+    """Return where the documentation starts in the language that is asked for, None where that is
+    the start page.
+    """
+    language = phase.arguments.language
+    url = discovery.start.final_url
+    if language is None or language == "all":
+        return None
+    target = start_in_language(url, language, start_page.meta.hreflang)
+    is_other = target and same_site(target, url) and identity(target) != identity(url)
+    return target if is_other else None
+
+
+async def _report_discovery(phase: Phase, discovery: Discovery) -> None:
+    """Say what discovery warns of, and count the URLs that it filtered."""
     for warning in discovery.warnings:
         logger.warning("%(warning)s", {"warning": warning}, extra={"spider": phase.spider})
     for number, cut in enumerate(discovery.cut):
@@ -186,11 +204,6 @@ async def discover_site(phase: Phase) -> None:
         phase.report.filtered(cut.url, cut.reason, cut.rule)
     for url in discovery.external:
         phase.report.filtered(url, "offsite", "an llms file on another site")
-    scope = phase.bounds.scope
-    if scope is not None and (discovery.seeds or not discovery.start.error):
-        phase.report.note(scope.describe())
-    if scope is not None and phase.config.plan_only:
-        run.plan = Planner(run).plan(discovery, scope, start_page, run.plan_night())
 
 
 async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page) -> None:
@@ -342,14 +355,7 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     if await _judges_files(phase, discovery):
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
-        for full_text in discovery.full_texts:
-            is_html = phase.site.judged.of("full text", full_text.url).is_html
-            if full_text.is_usable and full_text.report and is_html:
-                for url in full_text.report.urls:  # they are crawled
-                    seed = Seed(url, "llms-full.txt")
-                    phase.memory.lagging.add(page_key(phase.addresses.page_of(url)))
-                    phase.site.enter(seed)
-                    discovery.seeds.append(seed)
+        _crawl_lagging(phase, discovery)
     for request in list(
         _first_pages(phase, discovery)
     ):  # before the first answer changes what is known
@@ -359,6 +365,18 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
     if discovery.start.error and phase.known.states:
         async for request in _stored_pages(phase):
             yield request
+
+
+def _crawl_lagging(phase: Phase, discovery: Discovery) -> None:
+    """Make the pages of full-text files that are not believed seeds."""
+    for full_text in discovery.full_texts:
+        is_html = phase.site.judged.of("full text", full_text.url).is_html
+        if full_text.is_usable and full_text.report and is_html:
+            for url in full_text.report.urls:
+                seed = Seed(url, "llms-full.txt")
+                phase.memory.lagging.add(page_key(phase.addresses.page_of(url)))
+                phase.site.enter(seed)
+                discovery.seeds.append(seed)
 
 
 async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
@@ -456,29 +474,20 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
     the start page.
     """
     start = discovery.start
-    first = phase.addresses.page_of(start.final_url)
-    for seed in discovery.seeds:
-        page = phase.addresses.page_of(seed.url)
-        beside = (
-            is_markdown_url(seed.url)
-            and host(page) == host(first)
-            and identity(page) != identity(first)
-        )
-        if beside and phase.bounds.refusal(page, listed=phase.bounds.is_listed(page)) is None:
-            request = phase.spider.requests.seed(seed)
-            yield from (request,) if request is not None else ()
-            break
+    named = _named_beside(phase, discovery)
+    if named is not None and (seeded := phase.spider.requests.seed(named)) is not None:
+        yield seeded
     if start.error:
         key = page_key(start.final_url)
-        is_gone = start.error == "not_found"
         phase.addresses.requested_pages.add(key)
         if start.error in OUTAGES:
             phase.coverage.outage = "the start page failed"
         phase.report.failed(start.url, start.error, start.message or "", start.status or None)
         # its stored links are followed with those of the other stored pages
-        phase.known.record_outcome(
-            key, "gone" if is_gone else "failed", "not-found" if is_gone else ""
-        )
+        if start.error == "not_found":
+            phase.known.record_outcome(key, "gone", "not-found")
+        else:
+            phase.known.record_outcome(key, "failed")
         return
     request = phase.spider.requests.start_page(start.final_url)
     if phase.fetch.start_response is not None:
@@ -487,6 +496,17 @@ def _first_pages(phase: Phase, discovery: Discovery) -> Iterator[Request]:
         phase.prefetched[identity(start.final_url)] = phase.fetch.start_response
         phase.fetch.start_response = None
     yield request
+
+
+def _named_beside(phase: Phase, discovery: Discovery) -> Seed | None:
+    """Return the first seed in scope that is the Markdown of another page of the start page's host."""
+    first = phase.addresses.page_of(discovery.start.final_url)
+    for seed in filter(lambda seed: is_markdown_url(seed.url), discovery.seeds):
+        page = phase.addresses.page_of(seed.url)
+        is_beside = host(page) == host(first) and identity(page) != identity(first)
+        if is_beside and not phase.bounds.refusal(page, listed=phase.bounds.is_listed(page)):
+            return seed
+    return None
 
 
 def start_in_language(start_url: str, language: str, translations: Mapping[str, str]) -> str | None:

@@ -374,16 +374,16 @@ def drop_reason(content: str, title: str | None) -> Filtered | None:
     """Return the reason for a document, of this Markdown and title, that is dropped, or None."""
     if not content or content.isspace():
         return Filtered("empty", "no text")
-    is_about = _ABOUT.search(content) is not None
-    is_short = len(content) < MAX_MISSING_CHARACTERS and not is_about
-    if title and is_short and MISSING_TITLE.search(title):
+    if len(content) >= MAX_MISSING_CHARACTERS or _ABOUT.search(content):
+        return None
+    if title and MISSING_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but titled {title!r}")
-    if title and is_short and FAILED_TITLE.search(title):
+    if title and FAILED_TITLE.search(title):
         return Filtered("soft-404", f"status 200, but an error by its title {title!r}")
-    lines = content.split("\n\n")[:2] if len(content) < MAX_MISSING_NOTICE and not is_about else []
-    notice = next(filter(MISSING_NOTICE.search, lines), None)
-    if notice is not None:
-        return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")
+    if len(content) < MAX_MISSING_NOTICE:
+        notice = next(filter(MISSING_NOTICE.search, content.split("\n\n")[:2]), None)
+        if notice is not None:
+            return Filtered("soft-404", f"status 200, but says {notice.strip()!r}")
     return None
 
 

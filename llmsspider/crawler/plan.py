@@ -20,6 +20,7 @@ from llmsspider.crawler.records import Records
 from llmsspider.crawler.revisit import Night
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
+from llmsspider.errors import ErrorKind
 from llmsspider.items import Page
 from llmsspider.site.discovered import Discovery, FetchResult, Probe
 from llmsspider.store import PageState
@@ -27,7 +28,6 @@ from llmsspider.web.loading import missing_extra
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration, SiteRights
 from llmsspider.web.scope import Scope
-from llmsspider.web.stats import FilterReason
 from llmsspider.web.trees import tree_of
 from llmsspider.web.urls import INVALID_URL, InvalidUrl, host, identity, parse, usable
 
@@ -85,6 +85,12 @@ class FilteredPages:
 
     count: int = 0
     sample: list[FilteredSample] = field(default_factory=list)
+
+    def add(self, url: str, rule: str) -> None:
+        """Count a URL, and keep it while there is room."""
+        self.count += 1
+        if len(self.sample) < MAX_SAMPLE:
+            self.sample.append(FilteredSample(url, rule))
 
 
 @dataclass(slots=True, frozen=True)
@@ -149,38 +155,19 @@ class Planner(UsesRun):
     ) -> Plan:
         """Return the plan of a run whose discovery is done: nothing is fetched."""
         start = discovery.start
-        pages: dict[
-            str, tuple[str | None, bool]
-        ] = {}  # by identity: the section, and whether it is listed
-        for seed in discovery.seeds:
-            pages.setdefault(
-                identity(self.addresses.page_of(seed.url)),
-                (seed.llms.section if seed.llms else None, True),
-            )
-        for url in usable(start_page.follow):
-            pages.setdefault(identity(self.addresses.page_of(url)), (None, False))
+        pages = self._pages(discovery, start_page)
         sections: Counter[str] = Counter()
         filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
         links = 0
-
-        def count(url: str, reason: FilterReason, rule: str) -> None:
-            filtered[reason].count += 1
-            if len(filtered[reason].sample) < MAX_SAMPLE:
-                filtered[reason].sample.append(FilteredSample(url, rule))
-
-        for cut in discovery.cut:
-            if cut.reason == INVALID_URL:
-                count(cut.url, cut.reason, cut.rule)
-        for link in dict.fromkeys(map(parse, start_page.follow)):
-            if isinstance(link, InvalidUrl):
-                count(link.display, INVALID_URL, link.why)
+        for url, rule in _invalid(discovery, start_page):
+            filtered[INVALID_URL].add(url, rule)
         self.bounds.trees.accept_undecided(pages)
-        for page, (section, is_listed) in pages.items():
+        for page, section in pages.items():
             why = self.bounds.refusal(page, listed=self.bounds.is_listed(page))
             if why is not None:
-                count(page, *why)
-            elif is_listed:
-                sections[section or "(sitemap or no section)"] += 1
+                filtered[why.reason].add(page, why.rule)
+            elif section is not None:
+                sections[section] += 1
             else:
                 links += 1
         trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
@@ -208,6 +195,28 @@ class Planner(UsesRun):
             arguments=_commands(self.arguments, scope, filtered),
             night=night and _plan_night(night, self.known.states),
         )
+
+    def _pages(self, discovery: Discovery, start_page: Page) -> dict[str, str | None]:
+        """Return the sections of the pages by identity, None for those that the start page links to
+        alone.
+        """
+        pages: dict[str, str | None] = {}
+        for seed in discovery.seeds:
+            section = (seed.llms and seed.llms.section) or "(sitemap or no section)"
+            pages.setdefault(identity(self.addresses.page_of(seed.url)), section)
+        for url in usable(start_page.follow):
+            pages.setdefault(identity(self.addresses.page_of(url)), None)
+        return pages
+
+
+def _invalid(discovery: Discovery, start_page: Page) -> Iterator[tuple[str, str]]:
+    """Yield the invalid URLs of lists and the start page, and why they are."""
+    for cut in discovery.cut:
+        if cut.reason == INVALID_URL:
+            yield cut.url, cut.rule
+    for link in dict.fromkeys(map(parse, start_page.follow)):
+        if isinstance(link, InvalidUrl):
+            yield link.display, link.why
 
 
 def _commands(arguments: DocsArguments, scope: Scope, filtered: Container[str]) -> dict[str, str]:
@@ -386,15 +395,8 @@ class Advice(UsesRun):
         if start is None or fault:
             return f"nothing was obtained from {self.records.source}: {fault or 'the crawl did not start'}"
         if start.error:
-            why = remedied(start.error, start.message or f"HTTP status {start.status}")
-            if b"ALPN" in start.body[:1000]:
-                why = HTTP2_ONLY
-            if start.error == "blocked" and ALLOWS in (start.message or ""):
-                name = host(start.url)
-                why = f"{name} is not a public address: -s {ALLOWS}={name} allows it"
-            return (
-                f"nothing was obtained from {start.final_url}: {why}{_nearest(self.site.discovery)}"
-            )
+            why = _remedy_of(start, start.error) + _nearest(self.site.discovery)
+            return f"nothing was obtained from {start.final_url}: {why}"
         what_to_do = WHAT_TO_DO | (NO_BROWSER if missing_extra("browser") else {})
         remedies = [
             what_to_do[reason]
@@ -407,11 +409,8 @@ class Advice(UsesRun):
         else:
             failed = chain.from_iterable(progress.error_examples.values())
             details = [example.detail for example in failed if example.url == start.final_url]
-        detail = next(filter(None, details), "")
-        why = (f": {remedies[0]}" if remedies else "") + (
-            f"{';' if remedies else ':'} {detail}" if detail else ""
-        )
-        return f"{start.final_url} answered, but no document came of it{why}"
+        why = "; ".join([*remedies[:1], *islice(filter(None, details), 1)])
+        return f"{start.final_url} answered, but no document came of it" + f": {why}" * bool(why)
 
     def _links_out_of_scope(self) -> str | None:
         """One line where few documents came while many links of the site were out of scope, or None."""
@@ -424,6 +423,15 @@ class Advice(UsesRun):
             f"only {documents} document{'' if documents == 1 else 's'}, while {outside} links of the"
             f" site were out of scope: {scope.wider} takes them in, or -a allow=/PATH/** a part of them"
         )
+
+
+def _remedy_of(start: FetchResult, kind: ErrorKind) -> str:
+    """Return why a start page failed, and what to do, in words."""
+    message = start.message or f"HTTP status {start.status}"
+    if kind == "blocked" and ALLOWS in message:
+        name = host(start.url)
+        return f"{name} is not a public address: -s {ALLOWS}={name} allows it"
+    return HTTP2_ONLY if b"ALPN" in start.body[:1000] else remedied(kind, message)
 
 
 def _nearest(discovery: Discovery | None) -> str:

@@ -2,7 +2,7 @@
 and Markdown.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from llmsspider.crawler.second_requests import Form, FormSamples, Judged
 from llmsspider.items import LlmsEntry
-from llmsspider.site.discovered import Discovery, Seed
+from llmsspider.site.discovered import Discovery, FetchResult, Seed
 from llmsspider.site.providers import Docsify, find_docsify
 from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
@@ -19,7 +19,6 @@ from llmsspider.web.page_forms import (
     MARKDOWN_TYPES,
     converter,
     is_markdown_url,
-    shape,
     shown_page,
     twins,
 )
@@ -38,11 +37,7 @@ MAX_DOCSIFY = (
 )
 FEW_SLASHES = 3
 """Redirects to an address with a slash after which a host is asked for that."""
-_FOUND = 5_000  # counts for one that is found: more than are ever dead
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
-FEW_DEAD = (
-    3  # so many addresses that pages named as their own, and none was found, are the last requested
-)
 
 
 class SiteKnowledge:
@@ -65,14 +60,6 @@ class SiteKnowledge:
         self.section_roots: set[str] = set()  # those that open a section of the documentation
         self._docsify: list[Docsify] = []
         self.repository: Repository | None = None  # the repository whose files are the pages
-        self._leading_back: set[str] = set()
-        """Hosts whose pages name as their address a spelling that redirects to them."""
-        self._redirects: dict[str, str] = {}
-        """Where addresses redirect to another spelling of their own, by identity."""
-        self._dead_named: Counter[str] = Counter()
-        """How many addresses that pages name as their own are not found, by host; below zero where
-        one is found.
-        """
         self._routed: set[str] = (
             set()
         )  # pages, by identity, whose routes a browser renders as pages
@@ -90,10 +77,6 @@ class SiteKnowledge:
         self._sections: dict[str, str] = {}  # what `section_of` returns for the pages of a folder
         self._by_markdown: dict[str, str] = {}
         """The page of each Markdown URL that a file names, by its identity."""
-        self.respelled: set[str] = set()
-        """Pages, by identity, whose stored address is not found any more, while another spelling of
-        it may be.
-        """
         self._spellings: dict[str, str] = {}
         """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its
         identity.
@@ -116,25 +99,17 @@ class SiteKnowledge:
         self._twin, self._home = _twin_host(start.final_url, (start.url, canonical or ""))
         self.learn_docsify(start.body, start.final_url)
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
+        in_files = [url for report in usable for url in report.urls]
         listed = [self.at_home(seed.url) for seed in discovery.seeds]
         links = list(map(self.at_home, start_links))
-        urls = [*listed, *(url for report in usable for url in report.urls)]
+        urls = [*listed, *in_files]
         named = [url for url in urls if not is_markdown_url(url)]
         self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
-        if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
-            self.forms_of(start.final_url).answers_markdown(
-                is_converted=bool(converter(start.headers))
-            )
         self._start = identity(start.final_url)
         self._sections = {}
-        by_host: dict[str, list[str]] = {}
-        for url in urls:
-            by_host.setdefault(host(url), []).append(url)
-        for name, on_host in by_host.items():
-            self.forms(name).learn_from_listed(on_host, self.pages)
+        self._learn_forms(start, urls)
         spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
-        whole = {loose_key(url): self.page_of(url) for report in usable for url in report.urls}
-        self._whole = {key: spelled.get(key, url) for key, url in whole.items()}
+        self._learn_files(in_files, spelled)
         for url in filter(is_markdown_url, urls):
             page = self._by_markdown.setdefault(identity(url), self.page_of(url))
             self._markdown_of.setdefault(identity(page), url)
@@ -144,6 +119,22 @@ class SiteKnowledge:
             self.listed.add(identity(start.final_url))
         for seed in discovery.seeds:
             self.enter(seed)
+
+    def _learn_forms(self, start: FetchResult, urls: Iterable[str]) -> None:
+        """Learn the forms of hosts by the answer of the start page, and by what is listed."""
+        if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
+            is_converted = bool(converter(start.headers))
+            self.forms_of(start.final_url).answers_markdown(is_converted=is_converted)
+        by_host: defaultdict[str, list[str]] = defaultdict(list)
+        for url in urls:
+            by_host[host(url)].append(url)
+        for name, on_host in by_host.items():
+            self.forms(name).learn_from_listed(on_host, self.pages)
+
+    def _learn_files(self, urls: Iterable[str], spelled: Mapping[str, str]) -> None:
+        """Learn the pages of full-text files, as others have `spelled` their addresses."""
+        pages = {loose_key(url): self.page_of(url) for url in urls}
+        self._whole = {key: spelled.get(key, page) for key, page in pages.items()}
 
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
@@ -263,43 +254,6 @@ class SiteKnowledge:
             else None
         )
 
-    def learn_redirect(self, url: str, target: str, *, is_named: bool) -> None:
-        """Remember that an address redirects to another spelling of its own, which `is_named` by
-        the page there.
-        """
-        if loose_key(url) == loose_key(target):
-            self._redirects[identity(url)] = identity(target)
-            if identity(target) == f"{identity(url)}/":
-                self.with_slash[host(url)] += 1
-            if is_named:
-                self._leading_back.add(host(target))
-
-    def adds_slash(self, url: str) -> bool:
-        """Say whether the host would redirect an address to the one with a slash, as it always did."""
-        is_usual = shape(url) == "bare" and identity(url) not in self.respelled
-        return is_usual and self.with_slash[host(url)] >= FEW_SLASHES
-
-    def named_answers(self, canonical: str, *, is_found: bool) -> None:
-        """Take in whether an address that a page named as its own is found."""
-        self._dead_named[host(canonical)] += -_FOUND if is_found else 1
-
-    def leads_back(self, url: str, canonical: str) -> bool:
-        """Say whether an address that a page names leads back to it, or nowhere, like others there.
-
-        It is of the same Markdown, or another spelling that redirects to it; or such addresses are
-        not found.
-        """
-        if (
-            identity(self.page_of(canonical)) == identity(url)
-            or self._dead_named[host(canonical)] >= FEW_DEAD
-        ):
-            return True
-        if loose_key(url) != loose_key(canonical):
-            return False
-        if self._redirects.get(identity(canonical)) == identity(url):
-            self._leading_back.add(host(url))
-        return host(url) in self._leading_back
-
     def learn_routes(self, url: str) -> None:
         """Remember that the routes of a page are pages: a browser rendered it, and it links to
         several of them.
@@ -324,23 +278,34 @@ class SiteKnowledge:
         url = without_tracking(url) if "?" in url else url
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
-            has_routes = (
-                self.docsify_of(url) is not None or identity(split_route(url)[0]) in self._routed
-            )
-            return url if has_routes else split_route(url)[0]
-        for site in self._docsify:
-            page = site.page_of(url)
-            if page is not None:
-                return page
-        if self.repository is not None and (shown := self.repository.page_of(url)) is not None:
+            page = split_route(url)[0]
+            has_routes = self.docsify_of(url) is not None or identity(page) in self._routed
+            return url if has_routes else page
+        if (shown := self._page_of_file(url)) is not None:
             return shown
         if is_markdown_url(url) or "/_sources/" in url:
             url = self.forms_of(url).page_of(url, self.pages) or url
             return self._whole.get(loose_key(url), url) if self._whole else url
-        page = self._whole.get(loose_key(url)) if self._whole else None
-        for markdown_url in twins(url) if self._by_markdown else ():
-            page = page or self._by_markdown.get(identity(markdown_url))
-        return page or (self._spellings.get(identity(url), url) if self._spellings else url)
+        return self._named_page(url) or url
+
+    def _page_of_file(self, url: str) -> str | None:
+        """Return the page that a file of a Docsify site or of the repository is."""
+        for site in self._docsify:
+            if page := site.page_of(url):
+                return page
+        return self.repository.page_of(url) if self.repository is not None else None
+
+    def _named_page(self, url: str) -> str | None:
+        """Return the page of an address that is no Markdown, by full-text files, Markdown URLs and
+        spellings of lists.
+        """
+        if self._whole and (page := self._whole.get(loose_key(url))):
+            return page
+        if self._by_markdown:
+            for markdown_url in twins(url):
+                if page := self._by_markdown.get(identity(markdown_url)):
+                    return page
+        return self._spellings.get(identity(url)) if self._spellings else None
 
     def markdown_of(self, url: str) -> str | None:
         """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""

@@ -123,7 +123,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             addresses.count_as(request.url, answer.url)
         named = info(request).get("canonical")
         is_named = bool(named and identity(named) == identity(answer.url))
-        addresses.site.learn_redirect(request.url, answer.url, is_named=is_named)
+        addresses.learn_redirect(request.url, answer.url, is_named=is_named)
         return answer.replace(dont_filter=True) if is_named else answer  # it is the document
 
     def _sent_back(self, request: Request, response: Response) -> Request | None:

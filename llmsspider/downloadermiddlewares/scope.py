@@ -7,6 +7,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 
 from llmsspider.crawler.parts import (
+    Addresses,
     Bounds,
     Coverage,
     KnownPages,
@@ -29,6 +30,7 @@ class ScopeMiddleware(RunComponent):
     Links and seeds are checked before their requests exist; a page is known by where it ended.
     """
 
+    addresses: Addresses
     bounds: Bounds
     coverage: Coverage
     known: KnownPages
@@ -58,7 +60,7 @@ class ScopeMiddleware(RunComponent):
         had without a slash alone.
         """
         self.progress.received += len(response.body)
-        if response.status == 200 and identity(response.url) in self.site.respelled:
+        if response.status == 200 and identity(response.url) in self.addresses.respelled:
             self.site.with_slash.pop(host(response.url), None)
 
     def headers_received(self, headers: Headers, request: Request) -> None:
@@ -95,7 +97,7 @@ class ScopeMiddleware(RunComponent):
             raise FilteredRequest(why)
         if "by" not in page or self.known.at(request.url) is not None:
             return None
-        if not self.site.adds_slash(request.url):
+        if not self.addresses.adds_slash(request.url):
             return None
         page["spelled"] = request.url
         headers = {"Location": f"{request.url}/"}

@@ -265,23 +265,26 @@ def compare(
     combined: Counter[tuple[bool, bool, bool]] = Counter()
     for key, (url, in_llms, in_sitemap) in known.items():
         combined[in_llms, in_sitemap, key in crawled] += 1
-        if key in crawled:
-            if in_llms != in_sitemap:
-                groups["only-llms" if in_llms else "only-sitemap"].add(url)
-        elif key in errors:
-            kind, message = errors[key]
-            groups["dead" if kind == "not_found" else "failed"].add(url, f"{kind}: {message}")
-        elif key in filtered:
-            reason, rule = filtered[key]
-            name = "soft-404" if reason == "soft-404" else "left-out"
-            groups[name].add(url, f"{reason}: {rule}" if rule else reason)
-        else:
-            groups["not-reached"].add(url)
+        if key not in crawled:
+            name, detail = _not_crawled(errors.get(key), filtered.get(key))
+            groups[name].add(url, detail)
+        elif in_llms != in_sitemap:
+            groups["only-llms" if in_llms else "only-sitemap"].add(url)
     for url in (url for key, url in crawled.items() if key not in known):
         combined[False, False, True] += 1
         groups["only-links"].add(url)
     pages = sorted(combined.items(), reverse=True)
     return CoverageReport([Combination(*where, pages=count) for where, count in pages], groups)
+
+
+def _not_crawled(error: tuple[str, str] | None, refusal: tuple[str, str] | None) -> tuple[str, str]:
+    """Return the group of a listed page without a document, and what is said of it."""
+    if error is not None:
+        return "dead" if error[0] == "not_found" else "failed", ": ".join(error)
+    if refusal is not None:
+        name = "soft-404" if refusal[0] == "soft-404" else "left-out"
+        return name, ": ".join(filter(None, refusal))
+    return "not-reached", ""
 
 
 class StoredPages:

@@ -378,43 +378,54 @@ class RunWriter:
 
     def _write(self, connection: Connection, batch: list[Write | Detail]) -> None:
         """Write everything; the caller commits. May be repeated on a new transaction."""
-        mine = {"b_source_id": self.source_id}
-        next_seq, last_seq = connection.execute(_LOCKED_SOURCE, mine).one()
-        writes = [one for one in batch if isinstance(one, Write)]
-        if own := sorted(one.seq for one in writes if one.seq):
-            fresh: dict[int | None, int] = {}
-            if own[0] <= last_seq:  # another run was faster: late changes get fresh numbers
-                fresh = {seq: next_seq + index for index, seq in enumerate(own)}
-                writes = [one._replace(seq=fresh.get(one.seq, one.seq)) for one in writes]
-            values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
-            connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
+        writes = self._numbered(connection, [one for one in batch if isinstance(one, Write)])
         changes = [one for one in writes if one.seq]
         if changes and (self.retention.versions or self.retention.days):
             keys = [one.key for one in changes]
             connection.execute(
                 _KEEP, {"b_source_id": self.source_id, "b_keys": keys, "b_now": time.time()}
             )
-        written = self._write_pages(connection, writes)
-        known = [(one, *written[one.key]) for one in changes if one.key in written]
-        at = {"at": time.time()}
-        logged = [
-            {
-                "page_id": page_id,
-                "change": one.change,
-                "reason": one.reason,
-                "url": url,
-                "seq": one.seq,
-            }
-            | {"content_hash": getattr(one.record, "content_hash", None)}
-            for one, page_id, url, _ in known
-        ]
-        _many(connection, _INSERTS[change], [row | self._mine | at for row in logged])
+        self._log(connection, changes, self._write_pages(connection, writes))
         details: dict[Any, list[Row]] = {}
         for one in batch:
             if isinstance(one, Detail):
                 details.setdefault(one.statement, []).append(one.row)
         for statement, rows in details.items():
             connection.execute(statement, rows)
+
+    def _numbered(self, connection: Connection, writes: list[Write]) -> list[Write]:
+        """Return the writes with the numbers of their changes: where another run was faster, late
+        ones get fresh numbers.
+        """
+        mine = {"b_source_id": self.source_id}
+        next_seq, last_seq = connection.execute(_LOCKED_SOURCE, mine).one()
+        own = sorted(one.seq for one in writes if one.seq)
+        if not own:
+            return writes
+        fresh: dict[int | None, int] = {}
+        if own[0] <= last_seq:
+            fresh = {seq: next_seq + index for index, seq in enumerate(own)}
+        values = {"next_seq": next_seq + len(fresh), "last_seq": fresh.get(own[-1], own[-1])}
+        connection.execute(update(source).where(_THIS_SOURCE).values(values), mine)
+        return [one._replace(seq=fresh.get(one.seq, one.seq)) for one in writes]
+
+    def _log(
+        self,
+        connection: Connection,
+        changes: list[Write],
+        written: Mapping[bytes, tuple[int, str, bool]],
+    ) -> None:
+        """Write a row for each change of a page that is stored."""
+        at = time.time()
+        rows = []
+        for one in changes:
+            if one.key in written:
+                page_id, url, _ = written[one.key]
+                row = {"page_id": page_id, "url": url, "at": at, "seq": one.seq}
+                row |= {"change": one.change, "reason": one.reason}
+                row["content_hash"] = getattr(one.record, "content_hash", None)
+                rows.append(self._mine | row)
+        _many(connection, _INSERTS[change], rows)
 
     def _write_pages(
         self, connection: Connection, writes: list[Write]

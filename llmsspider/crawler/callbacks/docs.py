@@ -117,7 +117,7 @@ class Pages(UsesRun):
         if rule and named_by and identity(named_by) != identity(request.url):
             # the page in whose place this one was requested
             self.report.filtered(named_by, "canonical", rule)
-            self.site.named_answers(request.url, is_found=True)
+            self.addresses.named_answers(request.url, is_found=True)
         listed = bool(page.get("listed"))
         names = self.learned.file_names
         if names.is_file(answer.fetched_url, answer.mime_type, listed=listed):

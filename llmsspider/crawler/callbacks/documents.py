@@ -117,7 +117,7 @@ class Documents(UsesRun):
         return Site(
             in_scope=self.bounds.allowed,
             is_published=is_published,
-            leads_back=self.site.leads_back,
+            leads_back=self.addresses.leads_back,
             forms_are_open=forms_are_open,
             takes=lambda url: not is_refresh or page_key(url) in self.known.states,
             wall=wall,
@@ -490,40 +490,48 @@ class Documents(UsesRun):
             retry = self.requests.retry(request, urls[0])
             if self.waiting.keep(WaitingPage("failed", retry, failure=failure)):
                 return
-        key = page_key(urls[0])
-        state = self.known.state(key)
-        of_file = key in self.memory.lagging and (state is None or state.origin == "llms-full")
-        if (
-            is_gone
-            and of_file
-            and self.waiting.keep(WaitingPage("in-file", request, failure=failure))
-        ):
-            return  # it is taken from the full-text file that lags
-        self.report.failed(
-            urls[0], kind, message if len(urls) == 1 else f"{message} at {request.url}", status
-        )
-        resolved = tuple(filter(None, (page.get("md"), page.get("dead"))))
-        self.learned.page_failed(
-            PageFailed(
-                urls[0],
-                kind,
-                by=page.get("by", ""),
-                listed=bool(page.get("listed")),
-                is_stored=state is not None,
-                resolved_to=resolved,
-            )
-        )
-        if is_gone:
-            self.bounds.trees.no_page(urls[0])
-            if state is None and page.get("by") != "link" and key not in self.ledger.left_out:
-                self.ledger.no_documents[key] = urls[0]
-                self.ledger.dead.add(key)
+        if is_gone and self._waits_for_file(request, failure):
+            return
+        if len(urls) > 1:
+            failure = failure._replace(message=f"{message} at {request.url}")
+        self._note_failure(request, failure)
         for key in dict.fromkeys(page_key(url) for url in urls):
             if is_gone:
                 self.known.record_outcome(key, "gone", "not-found")
             else:
                 self.known.record_outcome(key, "failed", kind)
                 yield from self.in_place_of_failed(key, request.meta.get("depth"))
+
+    def _waits_for_file(self, request: Request, failure: Failure) -> bool:
+        """Have a page wait that is taken from a full-text file which lags."""
+        key = page_key(failure.url)
+        state = self.known.state(key)
+        is_of_file = key in self.memory.lagging and (state is None or state.origin == "llms-full")
+        return is_of_file and self.waiting.keep(WaitingPage("in-file", request, failure=failure))
+
+    def _note_failure(self, request: Request, failure: Failure) -> None:
+        """Report a page that failed for good, and have everybody learn from it."""
+        page = info(request)
+        url = failure.url
+        key = page_key(url)
+        is_stored = self.known.state(key) is not None
+        self.report.failed(*failure)
+        self.learned.page_failed(
+            PageFailed(
+                url,
+                failure.kind,
+                by=page.get("by", ""),
+                listed=bool(page.get("listed")),
+                is_stored=is_stored,
+                resolved_to=tuple(filter(None, (page.get("md"), page.get("dead")))),
+            )
+        )
+        if failure.kind != "not_found":
+            return
+        self.bounds.trees.no_page(url)
+        if not is_stored and page.get("by") != "link" and key not in self.ledger.left_out:
+            self.ledger.no_documents[key] = url
+            self.ledger.dead.add(key)
 
     def note_redirect(self, request: Request) -> None:
         """Record the addresses that redirect to another page: stored ones moved."""

@@ -69,6 +69,17 @@ class Beside(NamedTuple):
     found: judge.Compared
     is_dead: bool = False
 
+    def better_than(
+        self, answered: PageResponse, result: PageResult, *, is_worse: bool | None
+    ) -> Read:
+        """Return the HTML or the Markdown, whose form `is_worse` where that is known."""
+        if self.is_dead:
+            return answered, replace(result, filtered=NO_PAGE)
+        if is_worse is None:
+            is_worse = bool(self.found.lost)
+        is_better = self.html is not None and (self.found.is_stub or is_worse)
+        return self.html if self.html is not None and is_better else (answered, result)
+
 
 NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
 
@@ -211,34 +222,32 @@ class PageReader(UsesRun):
         """
         url = request.url
         text = result.page.markdown
-        form = FORM_OF.get(result.origin)
-        is_file = self.site.repository_of(url) is not None or self.site.docsify_of(url) is not None
-        if form is None or result.filtered is not None or is_file or answered.accept == HTML_ACCEPT:
-            return answered, result  # it has no other form
+        form = self._form_of(url, answered, result)
+        if form is None:
+            return answered, result
         samples = self.site.samples_of(url, form)
-        beside = self._beside.pop(url, None)
         can_wait = self.waiting.can_keep("stub", self.limit.left)
+        beside = self._beside.pop(url, None)
         if beside is None:
             is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
             if is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url):
                 beside = await self.beside(request, answered, result, is_sample=is_sample)
                 if is_sample:
                     self._tell(url, form, samples.report(beside.found, url), answered)
-        if beside is not None and beside.is_dead:
-            return answered, replace(result, filtered=NO_PAGE)
-        if beside is not None and beside.found.is_stub:
-            return beside.html or (answered, result)
-        if samples.is_html is None and can_wait:
+        if samples.is_html is None and can_wait and not (beside and beside.found.is_stub):
             if beside is not None:
                 self._beside[url] = beside
             return answered, replace(result, is_undecided=True)
-        is_worse = samples.is_html
-        if is_worse is None:
-            is_worse = beside is not None and bool(beside.found.lost)
-        if not is_worse:
-            return answered, result
-        html = beside.html if beside is not None else await self._read_html(request, answered)
+        if beside is not None:
+            return beside.better_than(answered, result, is_worse=samples.is_html)
+        html = await self._read_html(request, answered) if samples.is_html else None
         return html or (answered, result)
+
+    def _form_of(self, url: str, answered: PageResponse, result: PageResult) -> Form | None:
+        """Return how a page came as Markdown, None where it has no other form."""
+        is_file = self.site.repository_of(url) is not None or self.site.docsify_of(url) is not None
+        is_only = is_file or result.filtered is not None or answered.accept == HTML_ACCEPT
+        return None if is_only else FORM_OF.get(result.origin)
 
     @property
     def _room(self) -> int:

@@ -204,7 +204,7 @@ class PageRequests(UsesRun):
         spelled = page.get("spelled")
         named_by = page.get("canonical")
         if spelled and not is_markdown_url(spelled):
-            self.site.respelled.add(identity(spelled))
+            self.addresses.respelled.add(identity(spelled))
             meta = {
                 **request.meta,
                 META: {name: value for name, value in page.items() if name != "spelled"},
@@ -212,7 +212,7 @@ class PageRequests(UsesRun):
             return request.replace(url=spelled, meta=meta, dont_filter=True)
         if named_by and identity(named_by) != identity(request.url):
             self.bounds.trees.no_page(request.url)
-            self.site.named_answers(request.url, is_found=False)
+            self.addresses.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
         for url in page_candidates(markdown).values() if markdown else ():
@@ -296,18 +296,22 @@ class PageRequests(UsesRun):
                 continue
             url = self.addresses.after_redirects(self.addresses.page_of(without_session_id(link)))
             why = bounds.refusal(url)
-            if why is None or why.reason != "offsite":
-                if self.site.is_seed(url) or self.addresses.requested(url):
-                    # a listed page is a seed: it enters at depth 0 with what the list says of it
-                    continue
-                if unchanged and self.known.at(url) is None and dead.skip(link, url):
-                    continue
+            is_of_site = why is None or why.reason != "offsite"
+            if is_of_site and self._is_passed_over(link, url, unchanged=unchanged):
+                continue
             if why is None and (page := self.learned.copies.page_of(url)) is not None:
                 why = Filtered("canonical", f"{page} names it as a copy of itself")
             if why is None:
                 yield link, url
-                continue
-            self.report.filtered(url, *why)
+            else:
+                self.report.filtered(url, *why)
+
+    def _is_passed_over(self, link: str, url: str, *, unchanged: bool) -> bool:
+        """Say whether the page of a link came or comes another way, or was dead."""
+        if self.site.is_seed(url) or self.addresses.requested(url):
+            return True  # a seed enters at depth 0 with what the list says of it
+        is_new = unchanged and self.known.at(url) is None
+        return is_new and self.learned.dead_links.skip(link, url)
 
     def _is_known(self, link: str, *, unchanged: bool) -> bool:
         """Say whether a link was seen in this run exactly as it is written, which most were, and

@@ -105,25 +105,20 @@ class SiteTitles(Learner):
         if not is_starts and not self.is_shared(title):
             return title
         headings = list(_headings(markdown))
-        below = (
-            text
-            for (_, above, _), (level, text, follows) in pairwise(headings)
-            if above == title and follows and level <= 2 and not self._is_common(text)
-        )
-        right_below = next(
-            below, None
-        )  # the heading that follows the site's title, nothing in between
+        right_below = self._right_below(title, headings)
         if not self.is_shared(title):
             return right_below or title
-        candidates = [
-            right_below,
-            *(text for level, text, _ in headings if level == 1 and text != title),
-            named,
-            *(text for level, text, _ in headings if level < 5 and not self._is_common(text)),
-            *last,
-        ]
-        own = (name for name in candidates if name and name != title and not self.is_shared(name))
-        return next(own, title)
+        first = [text for level, text, _ in headings if level == 1 and text != title]
+        others = [text for level, text, _ in headings if level < 5 and not self._is_common(text)]
+        candidates = filter(None, [right_below, *first, named, *others, *last])
+        return next((name for name in candidates if not self.is_shared(name)), title)
+
+    def _right_below(self, title: str, headings: list[tuple[int, str, bool]]) -> str | None:
+        """Return the heading that follows the site's title, with nothing in between."""
+        for (_, above, _), (level, text, follows) in pairwise(headings):
+            if above == title and follows and level <= 2 and not self._is_common(text):
+                return text
+        return None
 
     def _is_common(self, heading: str) -> bool:
         return self._headings[heading] >= max(LEAST_TITLES, MANY * self.pages)
