@@ -11,7 +11,8 @@ from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.site import FEW_SLASHES, SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
-from llmsspider.web.urls import host, identity, loose_key, page_key, shape
+from llmsspider.web.page_forms import shape
+from llmsspider.web.urls import host, identity, loose_key, page_key
 
 FEW_DEAD = 3
 """So many addresses that pages named as their own, and none was found, are the last requested."""
