@@ -371,12 +371,6 @@ class Run:
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
         written = self.recorded.written.items()
-        asked = {key: url for key, (url, *_) in written}
-        for key in (self.recorded.keys | gone) - ledger.left_out:
-            state = known.states.get(key)
-            if state is not None and state.origin != "llms-full":
-                asked[key] = state.url
-        asked |= ledger.no_documents
         changed = gone | {key for key, (_, change, _) in written if change == "changed"}
 
         def text_of(key: bytes) -> str:
@@ -384,7 +378,7 @@ class Run:
             return " ".join(words_of(record.text)) if record is not None else ""
 
         lines = ledger.conclude(
-            asked,
+            self._answered_for(gone),
             changed,
             text_of=text_of,
             links={key for key, (*_, kinds) in written if kinds == ["addresses"]},
@@ -393,6 +387,15 @@ class Run:
         )
         for line in lines:
             self.report.note(line)
+
+    def _answered_for(self, gone: set[bytes]) -> dict[bytes, str]:
+        """Return the pages that the site answered for in this run (URLs by key)."""
+        answered = {key: url for key, (url, *_) in self.recorded.written.items()}
+        for key in (self.recorded.keys | gone) - self.ledger.left_out:
+            state = self.known.states.get(key)
+            if state is not None and state.origin != "llms-full":
+                answered[key] = state.url
+        return answered | self.ledger.no_documents
 
     @property
     def _why_all(self) -> str | None:
@@ -420,28 +423,22 @@ class Run:
         """Decide which stored pages are requested, and why, once discovery is done; None where none
         is stored.
         """
-        start = (
-            page_key(self.site.discovery.start.final_url)
-            if self.site.discovery is not None
-            else b""
-        )
-        start = self.known.aliases.get(start, start)  # discovery has requested it
-        states = {
-            key: state
+        urls = {
+            key: state.url
             for key, state in self.known.states.items()
-            if self.known.is_usable(state)
-            and state.origin != "llms-full"
-            and not (state.is_part or key == start)
+            if self.known.is_usable(state) and not (state.origin == "llms-full" or state.is_part)
         }
-        if not states:
+        if self.site.discovery is not None:  # it has requested the start page
+            start = page_key(self.site.discovery.start.final_url)
+            urls.pop(self.known.aliases.get(start, start), None)
+        if not urls:
             return None
         why_all = self._why_all
-        urls = {key: state.url for key, state in states.items()}
         why = {} if why_all else self.ledger.plan(urls, self.config.revisit, self.known.linking)
         if why_all is None and not why:
             why_all = "no file of the site is believed to say what changed"
         by = self.ledger.by.name if self.ledger.by is not None else ""
-        return Night(why, why_all, len(states), by, self.ledger.proof)
+        return Night(why, why_all, len(urls), by, self.ledger.proof)
 
     def note_outage(self) -> None:
         """Make the run incomplete when too many pages failed: those requested, and those that could

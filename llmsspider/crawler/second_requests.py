@@ -7,7 +7,7 @@ Markdown is believed (`FormSamples`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, get_args
@@ -175,18 +175,21 @@ class FormSamples:
         if self.is_html is not None and (self is top or self.decided is not None):
             return False
         if top.decided is None:
-            top._passed += 1
-            is_open = top._asked < SAMPLES - 1 + bool((top.good and top.worse) or top.edited)
-            takes = is_open and (any_page or top._passed > PATIENCE or is_telling(markdown))
-            top._asked += takes
+            takes = top._takes_of_host(markdown, any_page=any_page)
+        elif has_room and not self._asked and (len(markdown) < SMALL or is_telling(markdown)):
+            takes = True
         else:
-            is_first = (
-                has_room and not self._asked and (len(markdown) < SMALL or is_telling(markdown))
-            )
-            takes = is_first or (self._differs and self._asked < SAMPLES)
+            takes = self._differs and self._asked < SAMPLES
         if self is not top:
             self._asked += takes
         self._under_way += takes
+        return takes
+
+    def _takes_of_host(self, markdown: str, *, any_page: bool) -> bool:
+        self._passed += 1
+        is_open = self._asked < SAMPLES - 1 + bool((self.good and self.worse) or self.edited)
+        takes = is_open and (any_page or self._passed > PATIENCE or is_telling(markdown))
+        self._asked += takes
         return takes
 
     def report(self, found: Compared, url: str) -> FormSamples | None:
@@ -196,7 +199,6 @@ class FormSamples:
         A stub says nothing of the other pages.
         """
         top = self.above or self
-        is_stub = found.is_stub
         lost = () if found.is_stub else found.lost
         self._under_way = max(self._under_way - 1, 0)
         top._look(url, found)
@@ -204,12 +206,7 @@ class FormSamples:
             return None
         was = top.decided
         for samples in [self] if was is not None or self is top else [self, top]:
-            samples._asked -= is_stub
-            samples.worse += bool(lost)
-            samples.good += not lost and not is_stub
-            samples.losses = [loss for loss in get_args(Loss) if loss in {*samples.losses, *lost}]
-            if max(samples.worse, samples.good) >= SAMPLES - (not top.edited):
-                samples.decided = samples.worse > samples.good
+            samples._count(lost, is_stub=found.is_stub, needed=SAMPLES - (not top.edited))
         if was is None and top.lags:
             top.decide(["edits"])
         if (
@@ -221,13 +218,18 @@ class FormSamples:
             self.decided = None
             self.worse = 0
             self.good = 0
-        return (
-            top
-            if was is None and top.decided is not None
-            else self
-            if self.decided is not None
-            else None
-        )
+        if was is None and top.decided is not None:
+            return top
+        return self if self.decided is not None else None
+
+    def _count(self, lost: Collection[Loss], *, is_stub: bool, needed: int) -> None:
+        """Count a sample, and decide where so many as are `needed` agree."""
+        self._asked -= is_stub
+        self.worse += bool(lost)
+        self.good += not lost and not is_stub
+        self.losses = [loss for loss in get_args(Loss) if loss in {*self.losses, *lost}]
+        if max(self.worse, self.good) >= needed:
+            self.decided = self.worse > self.good
 
     def report_all(self, found: Mapping[str, Compared]) -> FormSamples | None:
         """Count what samples lack, by URL; return what is decided otherwise now.
@@ -244,10 +246,9 @@ class FormSamples:
             else:
                 top._look(url, sample)
         if was is not None and found:
-            lost = {
-                "edits" if top.lags else "",
-                *(loss for sample in found.values() for loss in sample.lost),
-            }
+            lost = set[str]().union(*(sample.lost for sample in found.values()))
+            if top.lags:
+                lost.add("edits")
             named = [loss for loss in get_args(Loss) if loss in lost]
             one.against = one.against + 1 if bool(named) is not was else 0
             if one.against >= SAMPLES:

@@ -312,16 +312,14 @@ def contents(lines: Iterable[ContentsLine], url: str, introduction: str = "") ->
         ),
     )
     for heading, group in sections:
-        text = f"## {_plain(heading)}\n\n"
-        for line in group:
-            note = (
-                f": {_plain(line.description)[:_DESCRIPTION_CHARACTERS]}"
-                if line.description
-                else ""
-            )
-            text += f"- [{_plain(line.title)}]({link_path(CONTENTS, line.file)}){note}\n"
-        parts.append(text)
+        parts.append(f"## {_plain(heading)}\n\n" + "".join(map(_entry, group)))
     return "\n".join(parts)
+
+
+def _entry(line: ContentsLine) -> str:
+    about = _plain(line.description)[:_DESCRIPTION_CHARACTERS] if line.description else ""
+    note = f": {about}" if about else ""
+    return f"- [{_plain(line.title)}]({link_path(CONTENTS, line.file)}){note}\n"
 
 
 def _plain(text: str) -> str:

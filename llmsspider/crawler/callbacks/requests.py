@@ -248,25 +248,25 @@ class PageRequests(UsesRun):
                 self.coverage.incomplete(limit.why)
                 return
             is_new = self.known.at(url) is None
-            trap = (
-                bounds.trap(url) if is_new else None
-            )  # a stored page is no trap, it was a document
-            if trap is not None:
-                self.report.filtered(url, trap.reason, trap.rule)
+            # a stored page is no trap, it was a document
+            if is_new and (trap := bounds.trap(url)) is not None:
+                self.report.filtered(url, *trap)
                 continue
             if room is not None and (room := room - 1) < 0:
                 limit.cut = True
                 rule = f"max_requests={limit.max_requests}: enough are queued"
                 self.report.filtered(url, "max-requests", rule)
                 continue
-            extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
-            if is_new and bounds.is_alike(url):
-                extra["alike"] = "linked" if bounds.is_alike(on) else "listed"
-            request = self.page(url, by="link", depth=depth, **extra)
-            if is_new and self._is_no_page(request):
-                continue
-            if not self._waits_for_copies(request):
+            request = self._of_link(link, url, depth, on=on, is_new=is_new)
+            if not (is_new and self._is_no_page(request)) and not self._waits_for_copies(request):
                 yield request
+
+    def _of_link(self, link: str, url: str, depth: int, *, on: str, is_new: bool) -> Request:
+        """Return the request for the page of a link on another page."""
+        extra: dict[str, Any] = {**_named_form(url, link), **_spelled(url, link)}
+        if is_new and self.bounds.is_alike(url):
+            extra["alike"] = "linked" if self.bounds.is_alike(on) else "listed"
+        return self.page(url, by="link", depth=depth, **extra)
 
     def _is_no_page(self, request: Request) -> bool:
         """Keep or filter a link that is named like a file; say whether it is not requested now."""
