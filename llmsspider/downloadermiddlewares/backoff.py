@@ -195,6 +195,12 @@ class BackoffMiddleware:
         settings = self.crawler.settings
         configured = self._downloader.per_slot_settings.get(key, {}).get("delay")
         floor = settings.getfloat("DOWNLOAD_DELAY") if configured is None else float(configured)
+        if floor:
+            logger.info(
+                "%(host)s: %(floor)g s between requests, as DOWNLOAD_DELAY or DOWNLOAD_SLOTS says",
+                {"host": key, "floor": floor},
+                extra={"spider": self.crawler.spider},
+            )
         pace = HostPace(self.max_wait, floor=floor, requested=floor)
         rate = DEFAULT_RATE if self.max_rate is None else self.max_rate
         if rate and not (self.max_rate is None and paces_freely(key)):

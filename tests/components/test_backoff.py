@@ -77,6 +77,15 @@ def test_crawl_delay_is_kept_for_its_host_only(tmp_path):
     assert "requires a Crawl-delay of 0.2 s" in outcome.log
 
 
+def test_a_download_delay_is_said_once_for_a_host_that_it_slows(tmp_path):
+    with loopback(lambda _arrived: (200, {}, b"page")) as server:
+        urls = [server.url(f"/{number}") for number in range(3)]
+        slow = engine_crawl(tmp_path, urls, settings={**OPEN, "DOWNLOAD_DELAY": 0.01})
+        quick = engine_crawl(tmp_path, urls, settings=OPEN)
+    assert slow.log.count("127.0.0.1: 0.01 s between requests, as DOWNLOAD_DELAY") == 1
+    assert "between requests, as DOWNLOAD_DELAY" not in quick.log
+
+
 def test_crawl_delay_of_our_own_group_holds_with_autothrottle(tmp_path):
     robots = b"User-agent: *\nCrawl-delay: 9\n\nUser-agent: llmsspider\nCrawl-delay: 0.3\n"
 
