@@ -389,12 +389,13 @@ class Bounds:
 
     def covers(self, state: PageState) -> bool:
         """Say whether a stored page lies inside the bounds, so that this run may decide whether it
-        is deleted.
+        is deleted; so does one of a version that the site has left for another.
         """
         limit = self._arguments.max_depth
         if limit is not None and state.depth > limit:
             return False
-        if is_llms_url(state.url):  # stored as a document: its pages failed, or follow=llms
+        # an llms file that is stored as a document: its pages failed, or follow=llms
+        if is_llms_url(state.url) or self.trees.is_left(state.url):
             return self.scope is None or self.scope.refusal(state.url, listed=True) is None
         return self.refusal(state.url, listed=True) is None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Literal
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit, urlunsplit
 
 from w3lib.url import url_query_cleaner, url_query_parameter
 
@@ -208,6 +208,12 @@ class Trees:
                 self.found.add(tree)
                 return axis, segment
         return None
+
+    def is_left(self, url: str) -> bool:
+        """Return whether a page is of an unwanted version to which, as to the page, no link leads."""
+        trees = [tree for axis, _, tree in self._unwanted(url) if axis == "version"]
+        places = [url, *(urljoin(url, tree) for tree in trees)]
+        return bool(trees) and not any(map(self.is_known, places))
 
     def samples(self, urls: Iterable[str]) -> frozenset[str]:
         """Return which of these pages, one of each suspected tree, show whether it is a copy; each

@@ -84,6 +84,17 @@ def test_a_relocation_without_redirects_carries_the_pages_that_were_edited(serve
     assert len(moved(night, site.url)) == 16
 
 
+def test_pages_of_a_version_that_the_site_leaves_for_the_next_one_moved(serve, run_crawl):
+    before = {name: f"/d/0.32/{name}/" for name in NAMES}
+    now = {name: f"/d/0.33/{name}/" for name in NAMES}
+    site = serve(tree(before))
+    run_crawl(f"{site.url}/d/")
+    site.pages = tree(now)
+    night = run_crawl(f"{site.url}/d/")
+    assert moved(night, site.url) == {now[name]: [before[name]] for name in NAMES}
+    assert sum(one["change"] == "deleted" for one in night.documents) == 8
+
+
 @pytest.mark.parametrize("ending", ["", ".html"], ids=["redirects", "not found"])
 def test_addresses_that_end_with_a_slash_from_now_on(serve, run_crawl, ending):
     names = [f"{name}-{other}" for name in NAMES for other in ("one", "two")]
