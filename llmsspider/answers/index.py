@@ -9,6 +9,7 @@ version, or a damaged one, is.
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -52,6 +53,8 @@ SYNONYMS = 0.6  # weight of what is found with synonyms too, relative to what is
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 """Codes of SQLite for a file that is none of its own, damaged, or lacks tables that we need."""
+
+_ENDING = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
@@ -308,10 +311,19 @@ class SourceIndex:
             if heading and slug(heading) in {slug(fragment), slug(text)}
         }
 
-    def url_of(self, page_id: str) -> str | None:
-        """The URL of the page with a document id."""
-        found = self._all("SELECT url FROM page WHERE document = ?", page_id)
-        return found[0].url if found else None
+    def url_of(self, page: str) -> str | None:
+        """The URL of the page with a document id, or with an address that may lack its scheme, its
+        host, or its ending.
+        """
+        found = self._all("SELECT url FROM page WHERE document = ?", page)
+        address = page.partition("#")[0].partition("?")[0].rpartition("://")[2]
+        if not found and "/" in address:
+            bare = f"/{_ENDING.sub('', address).lstrip('/')}"
+            ends = (f"{bare}{ending}" for ending in ("", "/", ".html", ".md"))
+            where = " OR ".join("substr(url, -?) = ?" for _ in range(4))
+            values = (value for end in ends for value in (len(end), end))
+            found = self._all(f"SELECT url FROM page WHERE {where}", *values)  # noqa: S608
+        return found[0].url if len(found) == 1 else None
 
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""

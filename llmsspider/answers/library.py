@@ -300,14 +300,14 @@ class Library(AbstractContextManager["Library"]):
         """
         limit = max(1, min(limit, MAX_RESULTS))
         problems: list[str] = []
-        if source is not None:
+        if source:
             found = [self._with(source, partial(_find, text=text))]
         else:
             found, problems = self._each(partial(_find, text=text, as_typed=True))
             if not any(one.ranked for one in found):
                 found, problems = self._each(partial(_find, text=text))
         query = parse_query(text)
-        order = pooled(found) if source is None else [(found[0], page) for page in found[0].ranked]
+        order = [(found[0], page) for page in found[0].ranked] if source else pooled(found)
         sources = {one.source: self.open(one.source) for one in found}
         places = [(sources[one.source], page) for one, page in order]
         results = results_of(query, places, limit, section, kind)
@@ -518,12 +518,9 @@ def _notes(found: Sequence[Found], shown: set[str]) -> list[str]:
 
 def _page(opened: OpenSource, page: str) -> PageRecord | None:
     opened.sync(SYNC_SECS)
-    url = opened.index.url_of(page) or (page if "://" in page else None)
-    if url is None:
-        return None
-    bare = url.partition("#")[0]
-    other = bare.rstrip("/") if bare.endswith("/") else f"{bare}/"
-    return opened.store.page_by_url(url) or opened.store.page_by_url(other)
+    found = opened.store.page_by_url(page.partition("#")[0]) if "://" in page else None
+    url = opened.index.url_of(page) if found is None else None
+    return found if url is None else opened.store.page_by_url(url)
 
 
 def store_id(store: Store) -> str:

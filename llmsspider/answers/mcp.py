@@ -7,6 +7,7 @@ extra, which `llmsspider mcp` (`cli/mcp.py`) needs.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import multiprocessing
 import os
 import signal
@@ -154,6 +155,7 @@ def _begin(open_library: Callable[[], Library]) -> None:
     global _library  # noqa: PLW0603
     _library = open_library()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
+    atexit.register(os._exit, 0)  # what was only read needs no clearing up
     Thread(target=_end_with_the_server, daemon=True).start()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import operator
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
 from math import log
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
@@ -391,6 +393,8 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     'flask@3.0'
     >>> choose_source("flask@>=2 <3", ["flask@2.3", "flask@3.0"])
     'flask@2.3'
+    >>> [choose_source(f"flask@{one}", ["flask@2.3", "flask@3.0"]) for one in ("2.x", "^2.1", "v3.0")]
+    ['flask@2.3', 'flask@2.3', 'flask@3.0']
     """
     wanted = wanted.strip()
     if wanted in known:
@@ -419,21 +423,21 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     raise UnknownSourceError(f"source {wanted!r} is not known; {there}")
 
 
-_BOUND = re.compile(r"(>=|<=|>|<)\s*([\w.]+)")
-_COMPARED = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+_AS_PEP_440 = (
+    (r"\^\s*(\d+)([\w.]*)", r">=\1\2,==\1.*"),
+    (r"(?<![\w.])~(?!=)\s*(\d+\.\d+)([\w.]*)", r">=\1\2,==\1.*"),
+    (r"(?<![\w.=])v?(\d[\d.]*)\.[x*]", r"==\1.*"),
+    (r"^v?(\d[\w.]*)$", r"==\1"),
+    (r"(?<=[\w*])[\s,]+(?=[<>=!~])", ","),
+)
+"""Ranges of versions as npm writes them (`^15.1`, `~15.1`, `15.x`, `>=15 <16`), and as PEP 440 does."""
 
 
 def _is_in_range(version: str, wanted: str) -> bool:
-    bounds = _BOUND.findall(wanted)
-    numbers = _numbers(version)
-    return bool(bounds and numbers) and all(
-        _COMPARED[sign](numbers, _numbers(bound)) for sign, bound in bounds
-    )
-
-
-def _numbers(version: str) -> list[int]:
-    """The numbers of a version, without zeros at the end: 16 is 16.0."""
-    numbers = [*version_key(version)[1]]
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return numbers
+    """Return whether a version is in a range; False where either is none."""
+    for theirs, ours in _AS_PEP_440:
+        wanted = re.sub(theirs, ours, wanted)
+    try:
+        return bool(wanted) and SpecifierSet(wanted).contains(Version(version), prereleases=True)
+    except ValueError:
+        return False

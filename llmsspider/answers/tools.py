@@ -279,7 +279,7 @@ def _section(
 
     Raises `SearchError`, with the headings that there are, for one that there is not.
     """
-    name = slug(wanted)
+    name = slug(wanted.rpartition(" > ")[2])
     equal = (
         lambda head, fragment: fragment == wanted,
         lambda head, _: head.text == wanted,

@@ -119,6 +119,7 @@ def main(argv: Sequence[str]) -> int:
                 for number in (signal.SIGINT, signal.SIGTERM):
                     signal.signal(number, partial(_end, crawls, libraries))
                 server.run("stdio")
+                _end(crawls, libraries)
             else:
                 hosts = [*answered_hosts(*address), *options.allow_host]
                 url = f"http://{host_and_port(*address)}{mcp.PATH}"

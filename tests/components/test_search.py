@@ -472,8 +472,19 @@ def test_a_source_is_chosen_by_a_range_and_removed(tmp_path: Path):
     shelves = Shelves(Place(None, tmp_path))
     for name in ("x@14.2", "x@15.1", "x@15.9", "x@16.0"):
         shelves.crawl({"a": "# Alpha\n\nzebras\n"}, name)
-    opened = {wanted: shelves.library.open(wanted).name for wanted in ("x@>=15 <16", "x@<15", "x")}
-    assert opened == {"x@>=15 <16": "x@15.9", "x@<15": "x@14.2", "x": "x@16.0"}
+    wanted = {
+        "x": "16.0",
+        ">=15 <16": "15.9",
+        ">= 15, < 16": "15.9",
+        "<15": "14.2",
+        "!=16.0": "15.9",
+        "15.x": "15.9",
+        "^15.0": "15.9",
+        "~15.1": "15.1",
+        "v15.1": "15.1",
+    }
+    opened = {one: shelves.library.open(one if one == "x" else f"x@{one}").name for one in wanted}
+    assert opened == {one: f"x@{version}" for one, version in wanted.items()}
     with pytest.raises(UnknownSourceError, match="has no version"):
         shelves.library.open("x@>16")
     shelves.library.delete("x@16.0")
@@ -529,6 +540,28 @@ def test_a_page_is_read_by_id_and_by_url(shelves: Shelves):
         assert (source, page.url) == (NAME, SITE + "hooks")
     with pytest.raises(SearchError, match=r"the nearest are .*timeouts"):
         shelves.library.page(SITE + "timeout")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/docs/guide/hooks",
+        "e.com/docs/guide/hooks.html",
+        "http://e.com/docs/guide/hooks/",
+        "hooks?x=1",
+    ],
+)
+def test_a_page_is_read_by_an_address_that_lacks_a_part(shelves: Shelves, address: str):
+    shelves.crawl(
+        {"guide/hooks": "# Hooks\n\nWords.\n", "guide/other-hooks": "# Other\n\nWords.\n"}
+    )
+    if address.startswith("hooks"):
+        with pytest.raises(SearchError, match="no source has the page"):
+            shelves.library.page(address)
+    else:
+        assert shelves.library.page(address)[1].title == "Hooks"
+    with pytest.raises(SearchError, match="no source has the page"):
+        shelves.library.page("https://other.example/docs/guide/hooks")
 
 
 def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):

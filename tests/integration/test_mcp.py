@@ -263,12 +263,12 @@ def test_over_http_with_a_token_and_checked_hosts(
             server.terminate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_on_stdio_a_signal_ends_it_though_the_client_says_no_more(
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, None])
+def test_on_stdio_a_signal_or_the_end_of_the_input_ends_it_and_nothing_is_left_behind(
     run_crawl: Callable[..., Outcome],
     serve: Callable[[dict[str, Page]], Site],
     tmp_path: Path,
-    number: int,
+    number: int | None,
 ):
     assert run_crawl(serve(PAGES).url, arguments={"source": "docs"}).exit_code == 0
     words = [sys.executable, *server_words(tmp_path)]
@@ -295,7 +295,10 @@ def test_on_stdio_a_signal_ends_it_though_the_client_says_no_more(
         server.stdin.flush()
         while "docs" not in server.stdout.readline():
             assert server.poll() is None
-        server.send_signal(number)
+        if number is None:
+            server.stdin.close()
+        else:
+            server.send_signal(number)
         assert server.wait(HANGS_SECS) == 0
         assert server.stderr.read() == ""
 
