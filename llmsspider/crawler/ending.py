@@ -123,16 +123,18 @@ async def whole_full_texts(phase: Phase) -> AsyncIterator[Request]:
     discovery = phase.site.discovery
     if discovery is None or phase.arguments.follow == "llms":
         return
-    lists = [file for file in discovery.files if file.kind == "index" and file.is_called_full]
     whole = {text.url: text.why_whole for text in discovery.full_texts}
-    whole |= dict.fromkeys((file.url for file in lists), "it lists pages")
+    for file in discovery.files:
+        if file.kind == "index" and file.is_called_full:
+            whole[file.url] = "it lists pages"
     if whole and not run.has_documents and not phase.waiting.number("moved"):
         yield phase.results(phase.spider.full_texts.whole())
         return
-    split = {text.url for text in discovery.full_texts if text.is_usable}
+    for text in discovery.full_texts:
+        if text.is_usable:
+            del whole[text.url]
     for url, why in whole.items():
-        if url not in split:
-            phase.report.filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
+        phase.report.filtered(url, "full-text-unsplit", f"{why}; its pages are crawled")
 
 
 async def verification(phase: Phase) -> AsyncIterator[Request]:
@@ -228,12 +230,10 @@ async def tombstones(phase: Phase) -> AsyncIterator[Request]:
         return
     # stored pages that were not reached belong to the output where the site could not show them
     # this time: not where the crawl was limited, or obtained nothing
-    is_whole = not phase.coverage.cut and not arguments.retry and arguments.mode == "crawl"
-    if phase.known.states and is_whole and run.obtained > 0:
-        unreached = (
-            state.key for state in phase.known.stored.unreached() if phase.bounds.covers(state)
-        )
-        yield phase.results(page for key in unreached for page in stored(key))
+    is_part = phase.coverage.cut or arguments.retry or arguments.mode != "crawl"
+    if phase.known.states and not is_part and run.obtained:
+        unreached = filter(phase.bounds.covers, phase.known.stored.unreached())
+        yield phase.results(page for state in unreached for page in stored(state.key))
 
 
 def _deleted_pages(phase: Phase, plan: DeletionPlan) -> Iterator[Any]:

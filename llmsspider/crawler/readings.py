@@ -98,16 +98,7 @@ class Readings:
         meta = page.page.meta
         url = answer.fetched_url
         accept = answer.accept
-        is_plain = answer.is_whole and answer.status == 200 and url == answer.page_url
-        is_whole = not (
-            page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None
-        )
-        if (
-            why.reason not in KEPT
-            or not is_plain
-            or not is_whole
-            or page.origin not in {"html", "text"}
-        ):
+        if why.reason not in KEPT or not _may_stand_for(answer, page):
             return
         follow = page.page.follow if why.reason in {"listing", "empty"} else []
         reading = Reading(why, meta, follow, answer.raw_hash)
@@ -151,3 +142,11 @@ class Readings:
     def read_by(self, *, listed: bool) -> str:
         """Return how pages that are no documents are read."""
         return f"{self._known.extractor_version} {self._settings} listed={listed}"
+
+
+def _may_stand_for(answer: PageResponse, page: PageResult) -> bool:
+    """Say whether what was read of a page is all that its own address answers with."""
+    meta = page.page.meta
+    is_plain = answer.is_whole and answer.status == 200 and answer.fetched_url == answer.page_url
+    is_more = page.was_stub or page.page.parts or meta.is_shell or meta.api_files is not None
+    return is_plain and not is_more and page.origin in {"html", "text"}

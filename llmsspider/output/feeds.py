@@ -193,11 +193,9 @@ def feed_problems(settings: BaseSettings) -> list[str]:
     for place, options in settings.getdict("FEEDS").items():
         extras: list[Extra] = ["s3"] if str(place).startswith("s3:") else []
         extras += ["parquet"] if options.get("format") == "parquet" else []
-        if options.get("format") not in formats:
-            named = (
-                f"the format {options['format']!r} does not exist" if "format" in options else ""
-            )
-            wrong = named or "no format is named"
+        chosen = options.get("format")
+        if chosen not in formats:
+            wrong = f"the format {chosen!r} does not exist" if chosen else "no format is named"
             problems.append(f"feed {place}: {wrong}; accepted are {', '.join(formats)}")
         problems += [f"feed {place}: {lack}" for lack in map(missing_extra, extras) if lack]
         target = Path(str(place).removeprefix("file://"))

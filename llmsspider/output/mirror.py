@@ -93,13 +93,18 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise MirrorError(f"{path} cannot be read ({error}); choose another folder") from None
-    names = [PurePosixPath(str(entry.file)) for entry in entries.values()]
-    is_inside = all(
-        one.root == "" and (one.suffix == ".md" or one.parts[:1] == ("assets",)) for one in names
-    )
-    if not usable or not is_inside or any(part[0] == "." for one in names for part in one.parts):
+    if not usable or not all(_is_ours(str(entry.file)) for entry in entries.values()):
         raise MirrorError(f"{path} is not of this version of llmsspider; choose another folder")
     return manifest
+
+
+def _is_ours(file: str) -> bool:
+    """Say whether a name may be that of a file of a tree or a skill: below its folder, no hidden
+    one.
+    """
+    path = PurePosixPath(file)
+    is_page = path.suffix == ".md" or path.parts[:1] == ("assets",)
+    return is_page and not path.root and not any(part[0] == "." for part in path.parts)
 
 
 def path_for(setting: str, source: str) -> Path:
@@ -141,18 +146,20 @@ def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str
             )
     except (MirrorError, OSError) as error:
         return f"{folder}: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return _other_use(manifest, folder, source, kind)
+
+
+def _other_use(manifest: Manifest, folder: Path, source: str, kind: Kind | None) -> str | None:
+    """Return in one line what else a folder holds, None where it is the one that is wanted."""
     if manifest.source != source:
         setting = "LLMS_SKILL_DIR" if kind == "skill" else "LLMS_MIRROR_DIR"
         other = f"choose another folder for {source!r}, or put {SOURCE_PLACEHOLDER} into {setting}"
         return f"{folder} holds the source {manifest.source!r}; {other}"
-    held, what = (
-        ("skill", "a skill") if manifest.main_host == SKILL_HOST else ("tree", "a tree of Markdown")
-    )
-    return (
-        None
-        if kind in {None, held}
-        else f"{folder} holds {what} of this source; choose another folder"
-    )
+    held: Kind = "skill" if manifest.main_host == SKILL_HOST else "tree"
+    if kind in {None, held}:
+        return None
+    what = "a skill" if held == "skill" else "a tree of Markdown"
+    return f"{folder} holds {what} of this source; choose another folder"
 
 
 def replace_file(folder: Path, name: str, body: bytes) -> None:

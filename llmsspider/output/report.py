@@ -260,7 +260,7 @@ def compare(
     ] = {}  # a page that is listed as `.md` and as HTML is one page
     for url, in_llms, in_sitemap in listed:
         first = known.get(identity(url), (url, False, False))
-        known[identity(url)] = first[0], first[1] or in_llms, first[2] or in_sitemap
+        known[identity(url)] = first[0], first[1] | in_llms, first[2] | in_sitemap
     groups = {name: GroupReport(meaning, 0, []) for name, meaning in GROUPS.items()}
     combined: Counter[tuple[bool, bool, bool]] = Counter()
     for key, (url, in_llms, in_sitemap) in known.items():

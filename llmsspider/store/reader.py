@@ -119,9 +119,9 @@ READING = VALIDATORS.add_columns(content.c.data).join_from(page, content)
 def page_record(row: Mapping[str, Any]) -> PageRecord:
     """The record of a row of `page` joined with `content` and `link` (either may be missing)."""
     values = {name: row[name] for name in PAGE_COLUMNS if row[name] is not None}
-    values["fetched_url"] = row["fetched_url"] or row["url"]
-    values["validators_url"] = row["validators_url"] or values["fetched_url"]
-    values["source_hash"] = row["source_hash"] or row["content_hash"]
+    values.setdefault("fetched_url", row["url"])
+    values.setdefault("validators_url", values["fetched_url"])
+    values.setdefault("source_hash", row["content_hash"])
     if row["llms"]:
         values["llms"] = LlmsEntry(**row["llms"])
     data = row.get("data")

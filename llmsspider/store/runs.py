@@ -131,20 +131,18 @@ def begin(
     locked = select(source.c.last_seq).where(source.c.id == source_id).with_for_update()
     last_seq = connection.execute(locked).scalar_one()
     earlier = _rows(connection, source_id)
-    previous = earlier[-1] if earlier else None
     going = [
         row for row in earlier if row["finished_at"] is None and not is_lost(row, wanted.started_at)
     ]
-    record = replace(
-        wanted,
-        number=previous["number"] + 1 if previous else 1,
-        seq_before=last_seq,
-        predecessor=previous["id"] if previous else None,
-        predecessor_clean=previous is None
-        or previous["finished_at"] is not None
-        or previous in going,
-        concurrent=bool(going),
-    )
+    record = replace(wanted, number=1, seq_before=last_seq, concurrent=bool(going))
+    if earlier:
+        previous = earlier[-1]
+        record = replace(
+            record,
+            number=previous["number"] + 1,
+            predecessor=previous["id"],
+            predecessor_clean=previous["finished_at"] is not None or previous in going,
+        )
     resumed = [row["reach_from"] for row in earlier if row["id"] == resumes]
     reach_from: int = min([record.number, *(row["number"] for row in going), *resumed])
     row = {name: getattr(record, name) for name in _RUN} | {

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Any
 
 from llmsspider.crawler.learn.base import End, Learner
@@ -101,17 +101,24 @@ class SiteTitles(Learner):
         else, `named` (by llms.txt), the first heading that no other pages have, or the first of
         `last` (by links and URL).
         """
-        is_starts = title == self.start and self.pages > 1 and self._titles[title] > 1
-        if not is_starts and not self.is_shared(title):
+        if not self._is_of_start(title) and not self.is_shared(title):
             return title
         headings = list(_headings(markdown))
         right_below = self._right_below(title, headings)
         if not self.is_shared(title):
             return right_below or title
-        first = [text for level, text, _ in headings if level == 1 and text != title]
-        others = [text for level, text, _ in headings if level < 5 and not self._is_common(text)]
-        candidates = filter(None, [right_below, *first, named, *others, *last])
-        return next((name for name in candidates if not self.is_shared(name)), title)
+        first = (text for level, text, _ in headings if level == 1 and text != title)
+        candidates = chain([right_below], first, [named], self._own_of(headings), last)
+        return next((name for name in candidates if name and not self.is_shared(name)), title)
+
+    def _own_of(self, headings: list[tuple[int, str, bool]]) -> Iterator[str]:
+        """Yield the headings that no other pages have."""
+        for level, text, _ in headings:
+            if level < 5 and not self._is_common(text):
+                yield text
+
+    def _is_of_start(self, title: str) -> bool:
+        return title == self.start and self.pages > 1 and self._titles[title] > 1
 
     def _right_below(self, title: str, headings: list[tuple[int, str, bool]]) -> str | None:
         """Return the heading that follows the site's title, with nothing in between."""
