@@ -1,6 +1,8 @@
 """Text that no reader of a page sees is left out; what a reader can open stays."""
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,20 @@ UNSEEN_STYLES = (
     "color:#123456;background-color:#123456",
     "-webkit-text-fill-color:transparent",
 )
+UNSEEN_STYLES += tuple(
+    """opacity:.001|opacity:1e-9|opacity:-1|filter:opacity(0%)|font-size:calc(0px)|font-size:min(0px,1px)|font-size:.1pt
+    font:1px serif|font:normal 0 serif|height:0;overflow:auto|height:0;overflow:scroll|max-block-size:0;overflow:hidden
+    contain:strict;height:0|contain:paint;height:0|position:absolute;inset:auto auto 100vh -9999px
+    position:absolute;inset-inline-start:-9999px|position:sticky;left:-9999px|margin-inline-start:-9999px
+    translate:-9999px|translate:0 -9999px|transform:scale(0.001)|transform:scale3d(0,0,0)|transform:scale(0%)
+    transform:matrix(0,0,0,0,0,0)|transform:rotateX(270deg)|text-indent:100%;overflow:hidden;white-space:nowrap
+    text-indent:200%;white-space:nowrap;overflow:hidden|clip-path:ellipse(0 0)|clip-path:ellipse(0px 0px at 50% 50%)
+    clip-path:inset(0 100% 0 0)|clip-path:inset(999px)|-webkit-clip-path:inset(100%)|color:rgba(0,0,0,.01)
+    position:absolute;left:calc(-9999px)|position:absolute;left:calc(0px - 9999px)|margin:0 0 0 -9999px
+    position:fixed;bottom:-100%|zoom:0.001|scale:0 0|font-size:0.1px""".replace("\n", "|").split(
+        "|"
+    )
+)
 UNSEEN_ELEMENTS = (
     f"<p hidden>{SAID}</p>",
     f'<p hidden="hidden">{SAID}</p>',
@@ -107,6 +123,29 @@ UNSEEN_ELEMENTS = (
     f"<input placeholder='{SAID}'><button>{SAID}</button>",
     f"<table><caption style='display:none'>{SAID}</caption><tr><td>a</table>",
 )
+UNSEEN_MARKDOWN = (
+    f"<!-- {SAID} -->",
+    f"a <!-- {SAID} --> b",
+    f"<p hidden>{SAID}</p>",
+    f'<p aria-hidden="true">{SAID}</p>',
+    f"<div class='a' hidden>\n{SAID}\n</div>",
+    f'<div style="display: none">{SAID}</div>',
+    f"<script setup>\nsay('{SAID}')\n</script>",
+    f"<style>\n{SAID} {{}}\n</style>",
+)
+SHOWN_MARKDOWN = (
+    f"<div>\n{SAID}\n</div>",
+    f"<p hidden>a</p> {SAID}",
+    f"<p hidden><p>{SAID}</p></p> {SAID}",
+    f"<div style='color:red'>{SAID}</div>",
+    f"<hidden>{SAID}</hidden>",
+    f"<div class='a hidden'>{SAID}</div>",
+    f"<div data-hidden='1' title='style=display:none'>{SAID}</div>",
+)
+DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "extraction.md"
+TABLES = DOCS.read_text("utf-8").partition("| what stays in HTML |")[2].partition("## ")[0]
+STAYS = re.compile(r"^\| `(.*TEXT.*)` \| .+ \|$", re.MULTILINE)
+IN_HTML, IN_MARKDOWN = map(STAYS.findall, TABLES.split("| what stays in Markdown |"))
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in SAID)
 SEEN = {
     "black letters": f"<p style='color:rgb(0, 0, 0)'>{SAID}</p>",
@@ -173,6 +212,33 @@ def test_what_a_reader_sees_or_can_open_stays(part):
 
     assert SAID in found.markdown
     assert found.hidden == 0
+
+
+@pytest.mark.parametrize("part", UNSEEN_MARKDOWN)
+def test_what_no_browser_shows_of_markdown_is_left_out(part):
+    assert "Ignore" not in read(f"# Guide\n\nText.\n\n{part}\n\nMore.\n", URL).markdown
+
+
+@pytest.mark.parametrize("part", SHOWN_MARKDOWN)
+def test_what_a_browser_shows_of_markdown_stays(part):
+    assert SAID in read(f"# Guide\n\nText.\n\n{part}\n\nMore.\n", URL).markdown
+
+
+@pytest.mark.parametrize("form", IN_HTML)
+def test_what_reaches_the_text_of_html_is_in_the_table(form):
+    assert SAID in convert(page(form.replace("TEXT", SAID)), URL, None).markdown
+
+
+@pytest.mark.parametrize("form", IN_MARKDOWN)
+def test_what_reaches_the_text_of_markdown_is_in_the_table(form):
+    part = form.replace("TEXT", SAID)
+    assert SAID in read(f"# Guide\n\nText.\n\n{part}\n\nMore.\n", URL).markdown
+
+
+def test_so_many_forms_are_tried():
+    removed = len({*UNSEEN_STYLES, *UNSEEN_ELEMENTS, *UNSEEN_MARKDOWN})
+    tried = removed + len({*IN_HTML, *IN_MARKDOWN})
+    assert f"tries {tried} ways" in DOCS.read_text("utf-8")
 
 
 def test_formulas_drawn_beside_their_source_stay():

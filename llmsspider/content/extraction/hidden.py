@@ -277,34 +277,38 @@ def _is_hidden(element: _Element) -> bool:
 MAX_STYLE = 2_000
 """Maximum number of characters of a style attribute that are read."""
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})[ \t\n]?|\\(.)", re.IGNORECASE)
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
-_CLIPPED = (
-    r"rect\((?:[01](?:px)?[, ]?){4}\)|inset\((?:50|100)%(?: ?(?:50|100)%){0,3}\)"
-    r"|circle\(0[a-z%]{0,3}(?: at [^)]{0,40})?\)|polygon\((?:0[a-z%]{0,3} 0[a-z%]{0,3},? ?){1,9}\)"
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?)([a-z%]*)")
+_FIRST = re.compile(rf"(?:calc\(|min\()?{_LENGTH.pattern}")
+_CLIPPED = re.compile(
+    r"rect\((?:[01](?:px)?[, ]?){4}\)|inset\((?:50%(?: ?50%){0,3}\)|[^)]{0,40}(?:100%|\d{3}px))"
+    r"|(?:circle|ellipse)\(0[a-z%]{0,3}[ )]|polygon\((?:0[a-z%]{0,3} 0[a-z%]{0,3},? ?){1,9}\)"
 )
 _UNSEEN = [
     ("display", re.compile(r"\Anone\Z")),
     ("visibility", re.compile(r"\A(?:hidden|collapse)\Z")),
     ("content-visibility", re.compile(r"\Ahidden\Z")),
-    ("clip", re.compile(_CLIPPED)),
-    ("clip-path", re.compile(_CLIPPED)),
+    ("clip", _CLIPPED),
+    ("clip-path", _CLIPPED),
+    ("text-indent", re.compile(r"\A[1-9]\d\d%")),
     (
         "transform",
         re.compile(r"translate[xyz3d]{0,2}\([^)]{0,80}-(?:\d{4,}px|\d{3,}(?:em|rem|vw|vh|%))"),
     ),
 ]
-_FLAT = re.compile(r"scale[xy]?\(0(?:\.0{1,9})?(?:,0(?:\.0{1,9})?)?\)|rotate[xy]\(-?90deg\)")
+_FLAT = re.compile(
+    r"scale(?:3d|[xy])?\(0(?:\.0\d{0,9})?%?[,)]|matrix\(0,0,0,0|rotate[xy]\(-?(?:90|270)deg\)"
+)
 _NO_ALPHA = re.compile(
-    r"transparent|(?:rgb|hsl)a?\((?:(?:[^,)]{0,20},){3}|[^,)]{0,60}/)0?(?:\.0{1,9})?%?\)"
+    r"transparent|(?:rgb|hsl)a?\((?:(?:[^,)]{0,20},){3}|[^,)]{0,60}/)0?(?:\.0\d{0,9})?%?\)"
     r"|#(?:[0-9a-f]{3}0|[0-9a-f]{6}00)"
 )
 _MOVING = ("transform", "translate", "transition", "animation", "will-change")
-_SIZES = ("height", "width", "max-height", "max-width", "block-size", "inline-size", "line-height")
+_SIZE = re.compile(r"(?:max-)?(?:height|width|block-size|inline-size)|line-height")
 _OF_TEXT = frozenset(
-    {"color", "-webkit-text-fill-color", "font", "font-size", "line-height", "text-indent"}
+    {"color", "text-fill-color", "font", "font-size", "line-height", "text-indent"}
 )
-_SHIFTS = ("text-indent", "margin-left", "margin-right", "margin-top", "margin")
-_PLACES = ("left", "right", "top", "bottom", "inset")
+_SHIFT = re.compile(r"text-indent|margin|translate")
+_PLACE = re.compile(r"left|right|top|bottom|inset")
 _FAR = {"px": 999.0, "em": 60.0, "rem": 60.0, "vw": 100.0, "vh": 100.0, "%": 100.0, "pt": 700.0, "ch": 120.0,
         "cm": 25.0, "in": 10.0}  # fmt: skip
 """Lengths from which on an element lies outside of the window, by their unit."""
@@ -328,60 +332,62 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
     rules = {}
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
-        rules[name.strip()] = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
+        value = " ".join(value.replace("!important", " ").split()).replace(", ", ",")
+        rules[name.strip().removeprefix("-webkit-")] = value[:200]
     if not is_text:
         rules = {name: value for name, value in rules.items() if name not in _OF_TEXT}
-    shifts = _SHIFTS + (
-        _PLACES if rules.get("position") in {"absolute", "fixed", "relative"} else ()
-    )
+    is_placed = rules.get("position", "static") != "static"
+    shifts = [name for name in rules if _SHIFT.match(name) or (is_placed and _PLACE.match(name))]
     return (
-        any(pattern.search(rules.get(name, "")[:200]) for name, pattern in _UNSEEN)
-        or bool("transition" not in rules and _FLAT.search(rules.get("transform", "")[:200]))
+        any(pattern.search(rules.get(name, "")) for name, pattern in _UNSEEN)
+        or bool("transition" not in rules and _FLAT.search(rules.get("transform", "")))
         or _is_tiny(rules)
-        or any(_is_far(rules[name]) for name in shifts if name in rules)
+        or any(_is_far(rules[name]) for name in shifts)
         or _is_transparent(rules, style)
     )
 
 
-def _is_zero(value: str, most: float = 0.02) -> bool:
-    found = _NUMBER.match(value[:40])
-    return found is not None and abs(float(found[0])) <= (most * 100 if "%" in value else most)
+def _is_zero(value: str, of_pixels: float = 0.02) -> bool:
+    """Say whether a size is nothing; `of_pixels` is up to which number of pixels it is."""
+    found = _FIRST.match(value)
+    if found is None:
+        return False
+    most = {"px": of_pixels, "pt": of_pixels, "%": 2.0}.get(found[2], 0.05)
+    return abs(float(found[1])) <= most
 
 
 def _is_tiny(rules: dict[str, str]) -> bool:
-    """Say whether the font or the box has no size; a box of one pixel counts if its overflow is
-    hidden.
+    """Say whether the font or the box has no size; a box of one pixel counts if what overflows is
+    not seen.
     """
-    size = rules.get("font-size", "")
-    font = rules.get("font", "").partition("/")[0].rpartition(" ")[2]
-    if _is_zero(size, 1.0 if "px" in size else 0.05) or _is_zero(font, 0.5):
+    fonts = [rules.get("font-size", ""), *rules.get("font", "").split()]
+    if any(_is_zero(size, 1.0) for size in fonts):
         return True
-    overflow = rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", "")))
-    sizes = (
-        [rules.get(name, "") for name in _SIZES] if overflow.startswith(("hidden", "clip")) else ()
-    )
+    overflow = rules.get("overflow", rules.get("overflow-y", rules.get("overflow-x", "visible")))
+    is_cut = overflow != "visible" or rules.get("contain") in {"strict", "content", "paint"}
+    sizes = [size for name, size in rules.items() if is_cut and _SIZE.fullmatch(name)]
     is_flat = any("%" not in size and _is_zero(size, 1.0) for size in sizes)
     return is_flat or _is_zero(rules.get("zoom", "")) or _is_zero(rules.get("scale", ""))
 
 
 def _is_far(value: str) -> bool:
-    for word in value.replace("calc(", "").split(" ")[:4]:
-        found = _NUMBER.match(word[:40])
-        far = _FAR.get(word.lstrip("-.0123456789"))
-        if found and far and abs(number := float(found[0])) >= far:
-            return number < 0 or number >= 5 * far
-    return False
+    return any(
+        float(number) <= -far or float(number) >= 5 * far
+        for number, unit in _LENGTH.findall(value)
+        if (far := _FAR.get(unit))
+    )
 
 
 def _is_transparent(rules: dict[str, str], style: str) -> bool:
     opacity = (
         rules.get("opacity") or rules.get("filter", "").partition("opacity(")[2].partition(")")[0]
     )
-    if _is_zero(opacity) and not any(name in style for name in _MOVING):
+    is_clear = opacity.startswith("-") or _is_zero(opacity)
+    if is_clear and not any(name in style for name in _MOVING):
         return True
-    if "text" in rules.get("background-clip", rules.get("-webkit-background-clip", "")):
+    if "text" in rules.get("background-clip", ""):
         return False  # text filled with its background, which is visible
-    fill = rules.get("-webkit-text-fill-color", rules.get("color", "")).replace(" ", "")
+    fill = rules.get("text-fill-color", rules.get("color", "")).replace(" ", "")
     background = rules.get("background-color", rules.get("background", "")).replace(" ", "")
     is_same = _COLOURS.get(fill, fill) == _COLOURS.get(background, background)
     return bool(fill) and (is_same or _NO_ALPHA.fullmatch(fill) is not None)

@@ -318,7 +318,7 @@ def _word_of(info: str) -> str:
 _TAG = "\U000e0000-\U000e007f"
 _ZERO_WIDTH = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufeff\uffa0"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
 )
 _VARIATION = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _MAYBE = re.compile(f"[{_TAG}]|[{_ZERO_WIDTH}][{_ZERO_WIDTH}]|[{_VARIATION}][{_VARIATION}]")

@@ -87,6 +87,14 @@ _WRAPPER = re.compile(
     re.IGNORECASE,
 )
 _ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", re.IGNORECASE)
+_ATTRIBUTE = r"""\s[\w:-]{1,30}(?:=(?:"[^"<>]{0,99}"|'[^'<>]{0,99}'))?"""
+_HIDDEN = r"""\s(?:hidden(?=[\s>=])|aria-hidden="true"|style=["'][^"'<>]{0,99}display:\s?none)"""
+_UNSEEN = re.compile(
+    rf"\s{{0,9}}<(?:(script|style)\b|([a-z]{{1,10}})(?:{_ATTRIBUTE}){{0,9}}?{_HIDDEN})[^<>]{{0,400}}>"
+    r"[^<]*(?:<(?!/?(?:\1|\2)\b)[^<]*)*</(?:\1|\2)>\s*",
+    re.IGNORECASE,
+)
+"""An element that no browser shows."""
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _BLANK = re.compile(rb"(?:[ \t]*\n)+")
 _PARTS = re.compile(r"\n{3,}")
@@ -100,8 +108,8 @@ def shown_text(html: str) -> str | None:
     """Return the text that a block of HTML shows; None where it is more than plain text in
     wrappers.
 
-    It is empty for comments, empty anchors and tags of wrappers only. A comment that names an
-    include stands for what a generator omitted: it stays. Where Markdown would read the text as
+    It is empty for comments, empty anchors, tags of wrappers only and a hidden element. A comment
+    that names an include stands for what a generator omitted: it stays. Where Markdown would read the text as
     more than text, it stays: in MDX it is Markdown, elsewhere it is not.
 
     >>> [shown_text(html) for html in ("<!-- AUTO -->", "<div class='a'>simple text</div>", "<div>*a*</div>")]
@@ -109,6 +117,8 @@ def shown_text(html: str) -> str | None:
     """
     if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
         return None
+    if _UNSEEN.fullmatch(rest):
+        return ""
     text = _WRAPPER.sub("\n\n", _ANCHOR.sub("", rest))
     if not text.strip(" \t\n>"):
         return ""

@@ -106,6 +106,7 @@ class SuspectAnswers(UsesRun):
         if is_missing:
             return None
         if not bot_walls.is_rewritten(before, text):
+            suspect.text = content_hash(text)  # its words that vary are its own
             return suspect if suspect.rewriting is not None else None
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
         if dropped is None:
