@@ -91,7 +91,7 @@ _ATTRIBUTE = r"""\s[\w:-]{1,30}(?:=(?:"[^"<>]{0,99}"|'[^'<>]{0,99}'))?"""
 _HIDDEN = r"""\s(?:hidden(?=[\s>=])|aria-hidden="true"|style=["'][^"'<>]{0,99}display:\s?none)"""
 _UNSEEN = re.compile(
     rf"\s{{0,9}}<(?:(script|style)\b|([a-z]{{1,10}})(?:{_ATTRIBUTE}){{0,9}}?{_HIDDEN})[^<>]{{0,400}}>"
-    r"[^<]*(?:<(?!/?(?:\1|\2)\b)[^<]*)*</(?:\1|\2)>\s*",
+    r"[^<]*+(?:<(?!/?(?:\1|\2)\b)[^<]*+)*+</(?:\1|\2)>\s*",
     re.IGNORECASE,
 )
 """An element that no browser shows."""
