@@ -83,7 +83,7 @@ def _folder_problems(config: Config, source: str) -> list[str]:
         found.append(("SKILL_DIR", problem))
     if skill and tree == skill:
         found.append(("SKILL_DIR", f"{skill} is the folder of LLMS_MIRROR_DIR; choose another"))
-    feed = path_for(config.changes_feed, source) if config.changes_feed else None
+    feed = path_for(config.changes_feed, source, lambda _: False) if config.changes_feed else None
     if feed is not None and feed.is_dir():
         problem = f"{feed} is a folder; name a file, such as {feed / 'changes.atom'}"
         found.append(("CHANGES_FEED", problem))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from urllib.parse import quote
 
 import markupsafe
@@ -24,6 +25,17 @@ class NotAFeedError(ValueError):
     """The file that is to be replaced is no feed of this source."""
 
 
+def id_of(source: str) -> str:
+    """Return the id of the feed of a source."""
+    return f"urn:llmsspider:{quote(source, safe='')}"
+
+
+def is_of_another(source: str, file: Path) -> bool:
+    """Whether a file is the feed of another source."""
+    body = file.read_bytes() if file.is_file() else b""
+    return b"<id>urn:llmsspider:" in body and f"<id>{id_of(source)}</id>".encode() not in body
+
+
 def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: datetime) -> bytes:
     """Return the feed with the changes in front of the entries that it has; those that it has
     already stay as they are.
@@ -31,7 +43,7 @@ def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: 
     `existing` is the feed as it is, None makes a new one; `url` is where the source starts. Raises
     `NotAFeedError` for something else, or the feed of another source.
     """
-    feed_id = f"urn:llmsspider:{quote(changes.source, safe='')}"
+    feed_id = id_of(changes.source)
     at = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     feed = etree.Element(f"{{{ATOM}}}feed", nsmap={None: ATOM})
     _add(feed, "id", feed_id)

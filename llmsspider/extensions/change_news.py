@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from llmsspider.crawler.parts import Config, DocsArguments, Outputs
@@ -75,13 +76,18 @@ class ChangeNews(RunExtension):
 
     def _write_feed(self, changes: SourceChanges) -> bool:
         """Update the feed; returns whether it is up to date."""
-        from llmsspider.diff.atom import NotAFeedError, updated_feed  # noqa: PLC0415
+        from llmsspider.diff.atom import (  # noqa: PLC0415
+            NotAFeedError,
+            is_of_another,
+            updated_feed,
+        )
 
         setting = self.config.changes_feed
         if not setting:
             return True
-        path = path_for(setting, self.records.source)
+        source = self.records.source
         try:
+            path = path_for(setting, source, partial(is_of_another, source))
             existing = path.read_bytes() if path.exists() else None
             if existing is not None and not changes.pages:
                 return True
@@ -91,7 +97,7 @@ class ChangeNews(RunExtension):
                 out.write(body)
         except (OSError, NotAFeedError) as error:
             self.outputs.delivered = False  # for the exit code
-            self._fail(f"the feed {path} was not written", error)
+            self._fail(f"the feed {setting} was not written", error)
             return False
         return True
 

@@ -107,25 +107,22 @@ def _is_ours(file: str) -> bool:
     return is_page and not path.root and not any(part[0] == "." for part in path.parts)
 
 
-def path_for(setting: str, source: str) -> Path:
-    """The path that a setting means for a source: `%(source)s` in it becomes a safe name that no
-    other source has.
+def path_for(setting: str, source: str, is_of_another: Callable[[Path], object]) -> Path:
+    """The path that a setting means for a source: `%(source)s` in it is a readable name of it.
+
+    With the hash that keeps names apart where that path is of another source, or one with the hash
+    is there.
     """
-    return Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
-
-
-def folder_for(setting: str, source: str) -> Path:
-    """The folder that `LLMS_MIRROR_DIR` or `LLMS_SKILL_DIR` means for a source: `%(source)s` is a
-    readable name of it.
-
-    With the hash that keeps names apart where there is a folder of that name, or another source has
-    the readable one.
-    """
-    unique = path_for(setting, source)
+    unique = Path(setting.replace(SOURCE_PLACEHOLDER, source_slug(source))).expanduser()
     if SOURCE_PLACEHOLDER not in setting or unique.exists():
         return unique
     readable = Path(setting.replace(SOURCE_PLACEHOLDER, readable_name(source))).expanduser()
-    return unique if folder_problem(readable, source, None) else readable
+    return unique if is_of_another(readable) else readable
+
+
+def folder_for(setting: str, source: str) -> Path:
+    """The folder that `LLMS_MIRROR_DIR` or `LLMS_SKILL_DIR` means for a source; see `path_for`."""
+    return path_for(setting, source, lambda folder: folder_problem(folder, source, None))
 
 
 def folder_problem(folder: Path, source: str, kind: Kind | None = "tree") -> str | None:

@@ -4,6 +4,7 @@ They are drawn with the templates of the web page, and need neither it nor its s
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,7 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     with run.config.stores.open(run.source, create=False) as store:
         nights = nights_of(store.runs())
         changes = _changes(store, run, documents)
-    page = path_for(setting, data.source)
-    if page.suffix.lower() not in {".html", ".htm"}:
-        page /= "report.html"
+    page = _page_at(path_for(setting, data.source, partial(_is_of_another, data.source)))
     page.parent.mkdir(parents=True, exist_ok=True)
     text = render(
         "report.html.j2",
@@ -65,6 +64,16 @@ def write_report(run: Run, setting: str) -> tuple[Path, str]:
     with staged(page) as out:
         out.write(text.encode("utf-8", "replace"))
     return page.resolve(), text
+
+
+def _page_at(place: Path) -> Path:
+    """Return the file of the HTML for a file or a folder."""
+    return place if place.suffix.lower() in {".html", ".htm"} else place / "report.html"
+
+
+def _is_of_another(source: str, place: Path) -> bool:
+    told = _page_at(place).with_name("run.json")
+    return told.is_file() and b'"source": ' + orjson.dumps(source) not in told.read_bytes()
 
 
 def _changes(store: Store, run: Run, documents: Sequence[Sequence[Any]]) -> SourceChanges | None:

@@ -224,6 +224,29 @@ def test_the_views_are_sections_that_are_linked_and_the_nights_are_drawn(
     assert not tree.xpath("//a[starts-with(@href, '/')]"), "there is no server behind it"
 
 
+def test_the_name_of_a_source_in_a_path_is_the_same_for_all_outputs(
+    serve, run_crawl, tmp_path: Path
+) -> None:
+    site = serve({"/": html("Home", "<p>Welcome.</p>")})
+    settings = {
+        "LLMS_MIRROR_DIR": "trees/%(source)s",
+        "LLMS_REPORT": "reports/%(source)s",
+        "LLMS_CHANGES_FEED": "feeds/%(source)s",
+    }
+    for source in ("s00", "S00", "s00"):
+        run_crawl(f"{site.url}/", arguments={"source": source}, settings=settings)
+        places = [
+            sorted(path.name for path in (tmp_path / kind).iterdir())
+            for kind in ("trees", "reports", "feeds")
+        ]
+        assert places[0] == places[1] == places[2]
+        assert places[0][0] == "s00", "no hash, where no other source has the name"
+    assert len(places[0]) == 2
+    first = json.loads((tmp_path / "reports" / "s00" / "run.json").read_text())
+    assert first["source"] == "s00"
+    assert (tmp_path / "feeds" / "s00").read_text().count("<id>urn:llmsspider:s00</id>") == 1
+
+
 def test_deleted_pages_are_in_the_next_report(serve, run_crawl, tmp_path: Path) -> None:
     links = "".join(f"<a href='/p{number}.html'>x</a>" for number in range(8))
     pages = {
