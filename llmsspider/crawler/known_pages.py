@@ -7,7 +7,7 @@ was stored but not reached is decided on at the end, and nothing is deleted in d
 """
 
 import hashlib
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -109,9 +109,9 @@ class KnownPages:
         """Return a document that is stored, of this run too, None where there is none."""
         return self.store.load_page(key) if self.store is not None else None
 
-    def linking(self, to: Container[bytes]) -> set[bytes]:
+    def linking(self, to: Collection[bytes]) -> set[bytes]:
         """Return the keys of the stored pages whose text links to one of others."""
-        pages = self.store.load_pages([*self.states], LINKS) if self.store is not None else ()
+        pages = self.store.load_pages([*self.states], LINKS) if self.store and to else ()
         return {
             page.key
             for page in pages
@@ -344,6 +344,11 @@ class RecordedPages:
         )  # pages that say the same in a better form: that is no change
         self.written: dict[bytes, tuple[str, Change, list[ChangeKind]]] = {}
         """The URLs of those that are new or changed, and of which kinds the changes are."""
+
+    @property
+    def only_links(self) -> set[bytes]:
+        """The keys of the pages where nothing changed but the targets of links."""
+        return {key for key, (*_, kinds) in self.written.items() if kinds == ["addresses"]}
 
     def open(self, store: Store) -> None:
         """Write pages to a store from now on."""

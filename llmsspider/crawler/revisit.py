@@ -239,14 +239,8 @@ class Ledger:
         why = self._reasons(pages, named)
         unasked = {key for key, reason in why.items() if reason == "left out"}
         is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
-        lost = {
-            key
-            for one in self.witnesses
-            for key in named[one.name]
-            if one.pages and one.of(pages[key]) is None
-        }
-        times = DEPLOY_SAMPLE if is_deploy else 1
-        sample = self._sample(unasked, pages, times, linking(lost) if lost else ())
+        first = linking(self._lost(pages, named))
+        sample = self._sample(unasked, pages, DEPLOY_SAMPLE if is_deploy else 1, first)
         self.unasked = unasked.difference(sample)
         if not sample:
             self.by = None
@@ -270,6 +264,15 @@ class Ledger:
             key=lambda key: (key not in first, self.checked[key].number, random()),  # noqa: S311  # no secret
         )
         return order[: times * max(MIN_SAMPLE, ceil(share))]
+
+    def _lost(self, pages: Mapping[bytes, str], named: Mapping[str, set[bytes]]) -> set[bytes]:
+        """The keys of the stored pages of which a witness says nothing any more."""
+        return {
+            key
+            for one in self.witnesses
+            for key in named[one.name]
+            if one.pages and one.of(pages[key]) is None
+        }
 
     def _named(self, witness: Witness, pages: Mapping[bytes, str]) -> set[bytes]:
         """The keys of the stored pages that a witness names."""

@@ -381,7 +381,7 @@ class Run:
             self._answered_for(gone),
             changed,
             text_of=text_of,
-            links={key for key, (*_, kinds) in written if kinds == ["addresses"]},
+            links=self.recorded.only_links,
             failed=known.outcomes,
             evident=self.memory.same_extractor,
         )

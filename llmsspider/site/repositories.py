@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from llmsspider.errors import DiscoveryError
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Seed
-from llmsspider.site.witnesses import by_hashes
+from llmsspider.site.witnesses import Witness, by_hashes
 from llmsspider.web.outcomes import MISSING
 from llmsspider.web.page_forms import MARKUP_TYPES
 from llmsspider.web.urls import without_fragment
@@ -375,8 +375,7 @@ async def discover_repository(
     found.discovered_file = repository.at("tree").rstrip("/")
     found.discovered_file_type = "repository"
     found.seeds = [Seed(page, "repository") for page in pages]
-    said = {repository.at("blob", path): hashes[path] for path in repository.files if hashes[path]}
-    found.witnesses = [by_hashes(said)] if said else []
+    found.witnesses = _witnesses(repository, hashes)
     if len(files) > MAX_FILES:
         why = f"{len(files)} files, the first {MAX_FILES} are read; name a folder"
         found.warnings.append(f"{address.web}: {why}")
@@ -384,6 +383,12 @@ async def discover_repository(
         why = "its listing is cut, files may be missing; name a smaller folder"
         found.warnings.append(f"{address.web}: {why}")
     return repository, found
+
+
+def _witnesses(repository: Repository, hashes: Mapping[str, str]) -> list[Witness]:
+    """Return what the hashes of files, by path, say of their pages, where the listing has any."""
+    said = {repository.at("blob", path): hashes[path] for path in repository.files if hashes[path]}
+    return [by_hashes(said)] if said else []
 
 
 async def _listing(api: _Api) -> tuple[str, _Entry | None, list[_Entry]]:

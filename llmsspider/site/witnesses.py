@@ -210,7 +210,11 @@ def places(body: bytes, url: str) -> list[Place]:
         if _FILE.search(hint.partition("?")[0])
     ]
     roots = _roots(hints, body, url)
-    found += [Place(urljoin(root, path), root) for path, root in roots.items()]
+    found += [
+        Place(urljoin(root, name), root)
+        for path, root in roots.items()
+        for name in _variants(path, body)
+    ]
     usable = (one for one in found if isinstance(parse(one.url), str) and same_site(one.url, url))
     return list({one.url: one for one in usable}.values())[:MAX_PLACES]
 
@@ -224,8 +228,7 @@ def _roots(hints: list[str], body: bytes, url: str) -> dict[str, str]:
         before = [hint.partition(sign)[0] for hint in hints if sign in hint]
         root = next((one for one in before if not one or one.endswith("/")), None)
         if root is not None:
-            for one in _variants(path, body):
-                roots.setdefault(one, urljoin(url, root or "."))
+            roots.setdefault(path, urljoin(url, root or "."))
     return roots
 
 
@@ -282,7 +285,7 @@ def read(body: bytes, place: Place, hrefs: bytes = b"") -> Witness:
         raise UnreadableError(f"larger than {MAX_BYTES // 1024 // 1024} MB")
     name = re.sub(r"[-._][0-9A-Fa-f]{6,64}(?=\.)", "", urlsplit(place.url).path.rpartition("/")[2])
     stamp = stamp_of(body)
-    data = _inventory(body) if body.startswith(INVENTORY) else _data(body)
+    data = _data(body)
     fields = data if isinstance(data, dict) else {}
     if isinstance(fields.get("languages"), dict) and "version" in fields:
         # Pagefind: a hash of each language
@@ -318,7 +321,11 @@ def _hashes(fields: dict[str, Any]) -> dict[str, str]:
 
 
 def _data(body: bytes) -> Any:
-    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there."""
+    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there. Of
+    an inventory, its records.
+    """
+    if body.startswith(INVENTORY):
+        return _inventory(body)
     starts = [at for at in (body.find(b"{"), body.find(b"[")) if at >= 0]
     start = min(starts, default=0)
     end = max(body.rfind(b"}"), body.rfind(b"]")) + 1

@@ -238,7 +238,7 @@ def test_pages_that_link_to_one_which_is_gone_are_sampled_first():
             0
         ].stamp  # no other file: few are sampled
         why = ledger.plan(ASKED, 50, linking)
-    assert asked_for == [{KEYS[5]}]
+    assert asked_for == [set(), {KEYS[5]}]
     assert why[KEYS[5]] == "named"
     assert why[KEYS[4]] == "sampled"
     assert [*why.values()].count("sampled") == 3

@@ -263,29 +263,35 @@ class Documents(UsesRun):
         whatever they say.
         """
         state = self.known.state(record.key)
-        is_form = state is not None and self._is_form(record, state)
-        if state is None or (is_form and record.key not in self.memory.lagging):
-            return
-        stored = self.known.load(state.key)
-        if stored is None or (is_form and stored.title != record.title):
+        stored = self._stored_beside(record, state) if state is not None else None
+        if state is None or stored is None:
             return
         is_away = self._is_away(state)
         if is_same is None:
             is_same = says_the_same(record.text, stored.text)
-        form = FORM_OF.get(state.origin)
-        if is_same and form is not None and self.site.samples_of(state.url, form).is_html:
+        if is_same and self._is_worse(state):
             self.recorded.said_before.add(record.key)  # the better text takes its place
         elif is_same or (is_away and not self.memory.is_accepted(record.key + b"form", "away")):
             record.source_hash = record.hash_of_content
             for name in (*TEXT, *(FORM if is_away else ())):  # it is compared when it is back
                 setattr(record, name, getattr(stored, name))
 
-    def _is_form(self, record: PageRecord, state: PageState) -> bool:
-        """Say whether a page comes in the form that its stored text is of: it may have kept that of
-        another one.
+    def _stored_beside(self, record: PageRecord, state: PageState) -> PageRecord | None:
+        """Return what is stored of a page where its text is of another form, which it may have kept
+        before, or of a file that lags; else None.
         """
         has_kept = state.source_hash is not None and not self.config.own_code
-        return state.origin == record.origin and not has_kept
+        is_form = state.origin == record.origin and not has_kept
+        if is_form and record.key not in self.memory.lagging:
+            return None
+        stored = self.known.load(state.key)
+        is_other = is_form and stored is not None and stored.title != record.title
+        return None if is_other else stored
+
+    def _is_worse(self, state: PageState) -> bool:
+        """Say whether the form that a page is stored in says less than its HTML."""
+        form = FORM_OF.get(state.origin)
+        return form is not None and bool(self.site.samples_of(state.url, form).is_html)
 
     def _is_away(self, state: PageState) -> bool:
         """Say whether the full-text file of a page gave seeds in the run before, and none in this
