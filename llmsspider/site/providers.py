@@ -11,6 +11,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from llmsspider.errors import ArgumentsError
 from llmsspider.web.loading import find
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import identity, split_route, without_fragment
 
 # Providers: sites whose pages have a Markdown source at another address, known by the page's URL
@@ -312,6 +313,7 @@ def docsify_configuration(text: str) -> str | None:
     Assignments to single settings (`$docsify.ext = …`) are written as those of an object (`ext: …`)
     in it.
     """
+    text = valid_text(text)
     named = _NAMED_CONFIG.search(text)
     if named is not None:
         begin = next((found for found in _DECLARED.finditer(text) if found[1] == named[1]), None)

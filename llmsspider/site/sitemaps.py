@@ -31,6 +31,7 @@ from llmsspider.web.addresses import same_site
 from llmsspider.web.encodings import by_mark, decode
 from llmsspider.web.foreign import UnreadableError, bounded_robots
 from llmsspider.web.stats import FilterReason
+from llmsspider.web.text import valid_text
 from llmsspider.web.trees import VERSION_NAMES, axis_of, directory_of, tree_of
 from llmsspider.web.urls import InvalidUrl, parse
 
@@ -218,9 +219,10 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
         if kind == "entry" and name == "link" and child.get("rel", "alternate") == "alternate":
             own.setdefault("loc", child.get("href") or "")
         elif space == namespace:
-            own.setdefault(name, " ".join("".join(map(str, child.itertext())).split()))
+            said = valid_text("".join(map(str, child.itertext())))
+            own.setdefault(name, " ".join(said.split()))
         elif kind != "entry" and name == "link" and (tag := child.get("hreflang")):
-            alternates[tag.strip().lower()] = parse(child.get("href") or "", base)
+            alternates[valid_text(tag).strip().lower()] = parse(child.get("href") or "", base)
     yield from (one for one in alternates.values() if isinstance(one, InvalidUrl))
     named = {tag: one for tag, one in alternates.items() if isinstance(one, str)}
     url = parse(own.get("loc") or (own.get("link", "") if kind == "item" else ""), base)

@@ -90,11 +90,10 @@ _ANCHOR = re.compile(rf"{_OPENED.pattern}\s*{_END.pattern}|{_CLOSED.pattern}", r
 _ATTRIBUTE = r"""\s[\w:-]{1,30}(?:=(?:"[^"<>]{0,99}"|'[^'<>]{0,99}'))?"""
 _HIDDEN = r"""\s(?:hidden(?=[\s>=])|aria-hidden="true"|style=["'][^"'<>]{0,99}display:\s?none)"""
 _UNSEEN = re.compile(
-    rf"\s{{0,9}}<(?:(script|style)\b|([a-z]{{1,10}})(?:{_ATTRIBUTE}){{0,9}}?{_HIDDEN})[^<>]{{0,400}}>"
-    r"[^<]*+(?:<(?!/?(?:\1|\2)\b)[^<]*+)*+</(?:\1|\2)>\s*",
+    rf"\s{{0,9}}<(?:(script|style)\b|([a-z]{{1,10}})(?:{_ATTRIBUTE}){{0,9}}?{_HIDDEN})[^<>]{{0,400}}>",
     re.IGNORECASE,
 )
-"""An element that no browser shows."""
+"""How an element begins that no browser shows."""
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 _BLANK = re.compile(rb"(?:[ \t]*\n)+")
 _PARTS = re.compile(r"\n{3,}")
@@ -117,7 +116,7 @@ def shown_text(html: str) -> str | None:
     """
     if len(html) > _LONGEST or (rest := _without_comments(html)) is None:
         return None
-    if _UNSEEN.fullmatch(rest):
+    if _is_unseen(rest):
         return ""
     text = _WRAPPER.sub("\n\n", _ANCHOR.sub("", rest))
     if not text.strip(" \t\n>"):
@@ -126,6 +125,16 @@ def shown_text(html: str) -> str | None:
     return (
         _PARTS.sub("\n\n", "\n".join(lines)) or None if all(map(_PLAIN.fullmatch, lines)) else None
     )
+
+
+def _is_unseen(html: str) -> bool:
+    """Say whether HTML is one element that no browser shows."""
+    found = _UNSEEN.match(html)
+    if found is None:
+        return False
+    name = (found[1] or found[2]).lower()
+    inside, end, after = html[found.end() :].lower().partition(f"</{name}>")
+    return bool(end) and not after.strip() and f"<{name}" not in inside
 
 
 def _without_comments(html: str) -> str | None:
