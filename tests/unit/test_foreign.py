@@ -157,8 +157,10 @@ HOSTILE = [
     b'+++\ntitle = "a\\u001bb"\n+++\n',
     b"# A\x01b\n\nSource: https://docs.example.com/a\n\nText of it.\n\n# B\x9fc\n\nSource: https://docs.example.com/b\n",
     b"<script>window.$docsify = {name: 'a', loadSidebar: 'b\x00\x01c'}</script><script src='/docsify@4'></script>",
-    b"<urlset xmlns:x='http://www.w3.org/1999/xhtml'><url><loc>https://docs.example.com/</loc><lastmod>\xc2\x9b2026</lastmod>"
-    b"<x:link rel='alternate' hreflang='\xc2\x9bde' href='/de'/></url></urlset>",
+    (
+        b"<urlset xmlns:x='http://www.w3.org/1999/xhtml'><url><loc>https://docs.example.com/</loc><lastmod>\xc2\x9b2026</lastmod>"
+        b"<x:link rel='alternate' hreflang='\xc2\x9bde' href='/de'/></url></urlset>"
+    ),
     b"[" * 100_000,
     b'{"a":' * 50_000,
     b'[{"location":"/x","tdm-reservation":[]}]',
