@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import chain
 from typing import get_args
 
 from llmsspider.errors import ErrorKind
@@ -16,55 +17,34 @@ def metrics(snapshot: RunStatus, source: str, oldest_check: str | None = None) -
     longest ago.
     """
     failed = dict.fromkeys(get_args(ErrorKind), 0) | snapshot.errors.by_kind
-    lines = [
-        *_gauge(
-            "documents",
-            "Documents of the run, by what changed.",
-            source,
-            snapshot.changes,
-            "change",
-        ),
-        *_gauge(
-            "pages_done", "Pages of which it is known what became of them.", source, snapshot.done
-        ),
-        *_gauge("pages_queued", "Pages that wait.", source, snapshot.queued),
-        *_gauge("errors", "Pages that failed, by the kind of error.", source, failed, "kind"),
-        *_gauge(
-            "filtered",
-            "URLs that were filtered, by reason.",
-            source,
-            snapshot.filtered.by_reason,
-            "reason",
-        ),
-        *_gauge("requests", "Requests of the run, of any kind.", source, snapshot.requests),
-        *_gauge("received_bytes", "Bytes of bodies as they were sent.", source, snapshot.bytes),
-        *_gauge(
-            "duration_seconds", "Time that the run took so far.", source, snapshot.elapsed_secs
-        ),
-        *_gauge(
-            "complete",
-            "1 where the run saw the whole source, else 0.",
-            source,
-            int(snapshot.complete),
-        ),
+    changes = snapshot.changes
+    filtered = snapshot.filtered.by_reason
+    gauges: list[tuple[str, str, Mapping[str, float] | float, str]] = [
+        ("documents", "Documents of the run, by what changed.", changes, "change"),
+        ("pages_done", "Pages of which it is known what became of them.", snapshot.done, ""),
+        ("pages_queued", "Pages that wait.", snapshot.queued, ""),
+        ("errors", "Pages that failed, by the kind of error.", failed, "kind"),
+        ("filtered", "URLs that were filtered, by reason.", filtered, "reason"),
+        ("requests", "Requests of the run, of any kind.", snapshot.requests, ""),
+        ("received_bytes", "Bytes of bodies as they were sent.", snapshot.bytes, ""),
+        ("duration_seconds", "Time that the run took so far.", snapshot.elapsed_secs, ""),
+        ("complete", "1 where the run saw the whole source, else 0.", int(snapshot.complete), ""),
     ]
+    longest = "When the page that was requested longest ago was requested."
     for name, meaning, moment in (
         ("started", "When the run began.", snapshot.started),
         ("finished", "When the run ended.", snapshot.finished),
-        (
-            "oldest_check",
-            "When the page that was requested longest ago was requested.",
-            oldest_check,
-        ),
+        ("oldest_check", longest, oldest_check),
     ):
         if moment:
             at = int(datetime.fromisoformat(moment).timestamp())
-            lines += _gauge(f"{name}_timestamp_seconds", meaning, source, at)
+            gauges.append((f"{name}_timestamp_seconds", meaning, at, ""))
+    lines = chain.from_iterable(_gauge(source, *gauge) for gauge in gauges)
     return "\n".join([*lines, "# EOF\n"])
 
 
 def _gauge(
-    name: str, meaning: str, source: str, values: Mapping[str, float] | float, label: str = ""
+    source: str, name: str, meaning: str, values: Mapping[str, float] | float, label: str
 ) -> Iterator[str]:
     """Yield the lines of a metric: one sample, or one for each value of a label."""
     yield f"# TYPE llmsspider_{name} gauge"
