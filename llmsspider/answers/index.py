@@ -152,10 +152,7 @@ class SourceIndex:
 
     def _changed_outlines(self, store: Store) -> Iterator[tuple[bytes, None, PageRecord | None]]:
         """Yield the pages whose title or notes changed; their content may be as it was."""
-        known = {
-            row[0]: tuple(row[1:])
-            for row in self._all("SELECT key, title, hints, optional FROM page")
-        }
+        known = {row[0]: tuple(row[1:]) for row in self._all("SELECT key, title, hints FROM page")}
         records = (one.record for one in store.iter_pages(parts=OUTLINE))
         keys = [
             record.key
@@ -337,7 +334,7 @@ class SourceIndex:
 
     def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         found = {}
-        for row in self._in("SELECT key, url, title, optional FROM page WHERE key", keys):
+        for row in self._in("SELECT key, url, title FROM page WHERE key", keys):
             version = tree_of(row.url).get("version")
             superseded = False
             if (
@@ -348,9 +345,7 @@ class SourceIndex:
                 ]
                 urls = [replaced(row.url, version, other) for other in (*newer, None)]
                 superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
-            found[row.key] = PageSignals(
-                row.url, row.title, bool(row.optional), version, superseded
-            )
+            found[row.key] = PageSignals(row.url, row.title, version, superseded)
         return found
 
     def _versions(self) -> list[str]:
@@ -429,7 +424,7 @@ their texts.
 """
 
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 6  # of the tables and of what is written into them
+VERSION = 7  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -437,7 +432,7 @@ TABLES = """
 CREATE TABLE state (store TEXT, seq INTEGER, run TEXT, next_id INTEGER, dead INTEGER);
 CREATE TABLE page (
     id INTEGER PRIMARY KEY, key BLOB UNIQUE, hash BLOB, document TEXT UNIQUE, url TEXT, passages INTEGER,
-    title TEXT, hints TEXT, optional INTEGER
+    title TEXT, hints TEXT
 );
 CREATE INDEX page_url ON page (url);
 CREATE TABLE passage (
@@ -509,10 +504,10 @@ def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> i
         next_id = next_id + 1
         content = record.content or ""
         found = list(islice(passages(content), MAX_PAGE_PASSAGES))
-        title, hints, optional = outline_of(record)
+        title, hints = outline_of(record)
         every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
         ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
-        of_pages.append((*ids, len(found), title, hints, optional))
+        of_pages.append((*ids, len(found), title, hints))
         words_of_pages.append(
             (number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}"))
         )

@@ -103,13 +103,11 @@ class Hit:
 class PageSignals:
     """Ranking signals of a page other than its words.
 
-    `optional`: llms.txt lists it under "Optional". `version`: the segment of its path that names
-    one. `superseded`: the source has the same page in a newer version.
+    `version`: the segment of its path that names one. `superseded`: the source has the same page in a newer version.
     """
 
     url: str
     title: str
-    optional: bool = False
     version: str | None = None
     superseded: bool = False
 
@@ -130,14 +128,12 @@ class Candidates:
     held: dict[bytes, list[int]] = field(default_factory=dict)
 
 
-def outline_of(record: PageRecord) -> tuple[str, str, bool]:
-    """Title, hints (notes of llms.txt on the page, its own description), whether llms.txt calls it
-    optional.
-    """
+def outline_of(record: PageRecord) -> tuple[str, str]:
+    """The title of a page and its hints: notes of llms.txt on it, its own description."""
     entry = record.llms
     notes = (entry.title, entry.description, entry.section) if entry else ()
     hints = "\n".join(dict.fromkeys(text for text in (*notes, record.description) if text))
-    return record.title or "", hints, entry is not None and entry.optional
+    return record.title or "", hints
 
 
 # The ranking: scores of passages are combined into scores of pages, weighted by signals of the site
@@ -153,10 +149,8 @@ docs/how-to/search.md).
 """
 
 DEMOTED = 0.35
-OPTIONAL = 0.8
-"""The shares of their score that keep a changelog, a deprecated page or an index where the query
-does not name one,
-and a page listed under "Optional"."""
+"""The share of its score that a changelog, a deprecated page or an index keeps where the query
+names none."""
 
 _HISTORY = (
     "changelog changelogs changes release releases released news history version versions migration"
@@ -220,17 +214,15 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
 
 
 def _share(query: Query, page: PageSignals) -> float:
-    """The factor for a page's score: below 1 for optional and auxiliary pages such as changelogs."""
-    share = OPTIONAL if page.optional else 1.0
+    """The factor for a page's score: below 1 for auxiliary pages such as changelogs."""
     names = f"{page.title} {page.url.rpartition('/')[2]}"
     naming = next((named for kind, named in _ASIDE.items() if kind.search(names)), None)
-    if (
+    is_asked = (
         naming is None
         or query.plain_words.intersection(naming.split())
         or query.words.issuperset(words(page.title))
-    ):
-        return share
-    return share * DEMOTED
+    )
+    return 1.0 if is_asked else DEMOTED
 
 
 @cache

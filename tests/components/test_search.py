@@ -242,18 +242,11 @@ def test_an_older_version_comes_after_the_current_one_unless_it_is_asked_for(she
     assert shelves.paths("session 1.4")[0] == "1.4/session"
 
 
-def test_changelogs_and_optional_pages_count_less(shelves: Shelves):
-    entry = LlmsEntry(SITE + "llms.txt", "Optional", "Aside", None, 3, optional=True)
+def test_a_changelog_counts_less(shelves: Shelves):
     shelves.crawl(
         {
             "changelog": "# Changelog\n\nRetries are new. Retries retry.\n",
             "retries": "# Connecting\n\nRetries happen when a connection fails.\n",
-            "aside": record(
-                "aside",
-                "# Connecting\n\nRetries happen if a connection fails once.\n",
-                title="Connecting",
-                llms=entry,
-            ),
         }
     )
     assert shelves.paths("retries")[0] == "retries"
