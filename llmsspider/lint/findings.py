@@ -5,11 +5,9 @@ docs/reference/lint.md has an entry for each rule.
 """
 
 import dataclasses
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -52,15 +50,13 @@ SHOWN_URLS = 3
 class Finding:
     """One finding: what is wrong, where, how often, and some of the URLs.
 
-    `file` is a path or URL; `line` and `column` count from 1 and are 0 where there is no place in
-    it.
+    `file` is a path or URL; `line` counts from 1 and is 0 where there is no place in it.
     """
 
     rule: str
     file: str
     problem: str
     line: int = 0
-    column: int = 0
     count: int = 1
     urls: tuple[str, ...] = ()
 
@@ -75,45 +71,15 @@ class Finding:
         return RULES[self.rule].remedy
 
 
-Place = tuple[int, int]
-"""Line and column, from 1; columns count characters."""
-
-
-@dataclass(slots=True)
-class Places:
-    """Turns offsets in UTF-8 into lines and columns; the cost is that of the distance from the last
-    one.
-    """
-
-    source: bytes
-    _lines: list[int] = field(init=False)
-    _last: tuple[int, int] = (0, 1)  # an offset and its column
-
-    def __post_init__(self) -> None:
-        self._lines = [0, *accumulate(len(line) for line in self.source.splitlines(keepends=True))]
-
-    def __getitem__(self, offset: int) -> Place:
-        line = max(bisect_right(self._lines, offset) - 1, 0)
-        begin, column = (
-            self._last if self._lines[line] <= self._last[0] <= offset else (self._lines[line], 1)
-        )
-        self._last = offset, column + len(self.source[begin:offset].decode("utf-8", "replace"))
-        return line + 1, self._last[1]
-
-
-def finding(
-    rule: str, file: str, problem: str, place: Place = (0, 0), urls: Sequence[str] = ()
-) -> Finding:
+def finding(rule: str, file: str, problem: str, line: int = 0, urls: Sequence[str] = ()) -> Finding:
     """Make a finding about some URLs, each of which counts."""
-    return Finding(rule, file, problem, *place, max(len(urls), 1), tuple(urls[:MAX_NAMED]))
+    return Finding(rule, file, problem, line, max(len(urls), 1), tuple(urls[:MAX_NAMED]))
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each once, the worst first, then by place."""
     unique = dict.fromkeys(findings)
-    return sorted(
-        unique, key=lambda one: (LEVELS.index(one.level), one.file, one.line, one.column, one.rule)
-    )
+    return sorted(unique, key=lambda one: (LEVELS.index(one.level), one.file, one.line, one.rule))
 
 
 PAGE = "docs/reference/lint.md"
@@ -142,7 +108,7 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def _place(one: Finding) -> str:
-    return f"{one.file}:{one.line}:{one.column}" if one.line else one.file
+    return f"{one.file}:{one.line}" if one.line else one.file
 
 
 def as_json(findings: Sequence[Finding], notes: Sequence[str]) -> str:
@@ -168,7 +134,7 @@ def github(findings: Sequence[Finding], notes: Sequence[str]) -> str:
     lines = []
     for one in findings:
         is_file = "://" not in one.file
-        place = {"file": one.file, "line": one.line, "col": one.column} if is_file else {}
+        place = {"file": one.file, "line": one.line} if is_file else {}
         values = (
             (name, _message(str(it))) for name, it in (place | {"title": one.rule}).items() if it
         )
@@ -210,7 +176,7 @@ def sarif(findings: Sequence[Finding], notes: Sequence[str]) -> str:
 def _result(one: Finding, index: int) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": one.file.replace("\\", "/")}}
     if one.line:
-        place["region"] = {"startLine": one.line, "startColumn": max(one.column, 1)}
+        place["region"] = {"startLine": one.line}
     return {
         "ruleId": one.rule,
         "ruleIndex": index,

@@ -28,7 +28,7 @@ from llmsspider.crawler.spiderrun import ProjectSpider
 from llmsspider.errors import ConversionError, DiscoveryError, InvalidUrlError
 from llmsspider.items import Page
 from llmsspider.lint.findings import Finding, finding, ordered
-from llmsspider.lint.text import lint_body, places
+from llmsspider.lint.text import lines_of, lint_body
 from llmsspider.site.discovered import Discovery, Fetch, FetchResult, Options
 from llmsspider.site.discovery import describing_files, discover
 from llmsspider.site.llmstxt import is_llms_url
@@ -299,20 +299,20 @@ class LintSpider(ProjectSpider):
 
     def _of_links(self, file: str, text: str) -> Iterator[Finding]:
         groups: dict[tuple[str, str], list[str]] = {}
-        where = places(text, file)
-        for url, place in where.items():
+        where = lines_of(text, file)
+        for url, line in where.items():
             if (one := self.checked.get(url)) is None:
                 continue
             if one.health != "fine":
-                yield finding(HEALTH_RULES[one.health], file, f"{url}: {one.why}", place, [url])
+                yield finding(HEALTH_RULES[one.health], file, f"{url}: {one.why}", line, [url])
                 continue
             if one.final_url and identity(one.final_url) != identity(url):
                 yield finding(
-                    "redirected-link", file, f"{url} leads to {one.final_url}", place, [url]
+                    "redirected-link", file, f"{url} leads to {one.final_url}", line, [url]
                 )
             if one.lost:
                 problem = f"the Markdown of {url} lacks {', '.join(sorted(one.lost))} of the page"
-                yield finding("markdown-misses-content", file, problem, place, [url])
+                yield finding("markdown-misses-content", file, problem, line, [url])
             for trait in one.traits():
                 groups.setdefault(trait, []).append(url)
         for (rule, problem), urls in groups.items():

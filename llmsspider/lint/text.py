@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
 from llmsspider.content.markdown import commonmark
 from llmsspider.errors import ConversionError
-from llmsspider.lint.findings import Finding, Place, Places, finding, ordered
+from llmsspider.lint.findings import Finding, finding, ordered
 from llmsspider.site import llmsfull, llmstxt, llmstxt_parser
 from llmsspider.site.llmstxt_links import absolute_url
 from llmsspider.web.addresses import same_site
@@ -29,7 +31,6 @@ four characters.
 UNKNOWN = "https://site.invalid/llms.txt"
 """The base of relative links where the address of a file is not known."""
 
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\u0085\v\f]")
 _UNSPACED = re.compile(r"^#[^#\s!].*", re.MULTILINE)
 _UNTITLED = frozenset({"", "null", "none", "undefined", "untitled", "here"})
@@ -47,9 +48,8 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
         text = body.decode("utf-8-sig")
         found = []
     except UnicodeDecodeError as error:
-        before = body[: error.start]
-        place = (before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
-        found = [finding("not-utf-8", file, f"byte {body[error.start]:#04x} is no UTF-8", place)]
+        line = body.count(b"\n", 0, error.start) + 1
+        found = [finding("not-utf-8", file, f"byte {body[error.start]:#04x} is no UTF-8", line)]
         text = body.decode("cp1252", "replace")
     name = urlsplit(url or file).path.rpartition("/")[2].lower()
     is_full = "full" in name or "ctx" in name or llmsfull.looks_split(text)
@@ -88,37 +88,27 @@ class _Index:
             self._add("no-links", "no link could be read")
         elif len(entries) > 10 and not any(entry.section for entry in entries):
             self._add("no-sections", f"links below no heading: {len(entries)}")
-        if hidden := _INVISIBLE.search(text):
-            first = f"the first is U+{ord(hidden[0]):04X}"
-            problem = f"invisible characters: {len(_INVISIBLE.findall(text))}, {first}"
-            self._add("invisible-characters", problem, _place(text, hidden.start()))
 
-    def _add(self, rule: str, problem: str, place: Place = (0, 0)) -> None:
-        self.found.append(finding(rule, self._file, problem, place))
+    def _add(self, rule: str, problem: str, line: int = 0) -> None:
+        self.found.append(finding(rule, self._file, problem, line))
 
     def _add_group(self, rule: str, problem: str, links: list[Link]) -> None:
         if links:
             urls = tuple(dict.fromkeys(link.href for link in links))
             problem = f"{problem}: {len(links)}"
-            self.found.append(finding(rule, self._file, problem, links[0].place, urls))
+            self.found.append(finding(rule, self._file, problem, links[0].line, urls))
 
     def _head(self, text: str, outline: Outline) -> None:
         titles = [heading for heading in outline.headings if heading.level == 1]
-        if titles and outline.first != "title":
-            self._add("title-not-first", "other text stands above the title", titles[0].place)
-        elif not titles and (unspaced := _UNSPACED.search(text)):
+        if not titles and (unspaced := _UNSPACED.search(text)):
             problem = f"there is no H1: {_short(unspaced[0])!r} needs a blank after `#`"
-            self._add("no-title", problem, _place(text, unspaced.start()))
+            self._add("no-title", problem, text.count("\n", 0, unspaced.start()) + 1)
         elif not titles:
-            self._add("no-title", "there is no H1", (1, 1))
+            self._add("no-title", "there is no H1", 1)
         for heading in titles[1:]:
-            self._add("several-titles", f"a second H1: {_short(heading.text)}", heading.place)
-        if not outline.quotes:
-            self._add("no-summary", "there is no summary", titles[0].place if titles else (1, 1))
-        elif titles and outline.after_title != "BlockQuote":
-            self._add(
-                "summary-misplaced", "the summary does not follow the title", outline.quotes[0]
-            )
+            self._add("several-titles", f"a second H1: {_short(heading.text)}", heading.line)
+        if not outline.has_summary:
+            self._add("no-summary", "there is no summary", titles[0].line if titles else 1)
         if outline.html:
             self._add("html", f"HTML in the file: {len(outline.html)} times", outline.html[0])
 
@@ -127,39 +117,28 @@ class _Index:
         for heading in sections:
             if not heading.blocks and not heading.has_children:
                 self._add(
-                    "empty-section", f"nothing stands below {_short(heading.text)}", heading.place
+                    "empty-section", f"nothing stands below {_short(heading.text)}", heading.line
                 )
             elif not heading.links and heading.level == 2:
                 self._add(
-                    "section-without-links", f"{_short(heading.text)} has no link", heading.place
+                    "section-without-links", f"{_short(heading.text)} has no link", heading.line
                 )
         if deep := [heading for heading in sections if heading.level > 2]:
-            self._add("deep-heading", f"headings deeper than `##`: {len(deep)}", deep[0].place)
-        optional = [one.place for one in sections if one.text.strip(" :.").casefold() == "optional"]
-        listing = {one.place for one in sections if one.level == 2 and one.links}
-        others = listing.difference(optional)
-        if optional and listing and not others:
-            self._add(
-                "everything-optional", "every link stands in the Optional section", optional[0]
-            )
-        elif optional and max(others, default=optional[0]) > optional[0]:
-            self._add("optional-not-last", "sections follow the Optional section", optional[0])
+            self._add("deep-heading", f"headings deeper than `##`: {len(deep)}", deep[0].line)
 
     def _links(self, url: str | None, outline: Outline) -> None:
         base = url or UNKNOWN
-        for place, written in outline.broken:
-            self._add("broken-link-syntax", f"{_short(written)} is no link", place)
         groups: dict[tuple[str, str], list[Link]] = defaultdict(list)
         pages: list[tuple[Link, str]] = []
         for link in outline.links:
             target = absolute_url(link.href, base)
             href = link.href.lower()
             if isinstance(target, InvalidUrl):
-                self._add("invalid-url", f"{_short(link.href)} is no URL: {target.why}", link.place)
-            elif target is None and (not href or href.startswith("#")):
-                groups["fragment-link", "links to parts of this file"].append(link)
+                self._add("invalid-url", f"{_short(link.href)} is no URL: {target.why}", link.line)
             elif target is None:
-                groups["not-a-page", "links that are no http(s) address"].append(link)
+                groups["not-a-page", "links to parts of this file, or no http(s) address"].append(
+                    link
+                )
             else:
                 pages.append((link, target))
                 if not href.startswith(("http:", "https:")):
@@ -184,12 +163,12 @@ class _Index:
             fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
             url = f"{target}#{fragment}" if fragment else target
             if (first := by_url.setdefault(url, link)) is not link:
-                problem = f"{_short(url)} is listed in line {first.place[0]}, too"
-                self._add("duplicate-link", problem, link.place)
+                problem = f"{_short(url)} is listed in line {first.line}, too"
+                self._add("duplicate-link", problem, link.line)
             by_title[link.section, link.title.casefold()].setdefault(target, link)
             by_notes[link.notes.casefold()].setdefault(target, link)
             if link.title.casefold() in _UNTITLED or link.title == link.href:
-                self._add("untitled-link", f"{_short(link.href)} has no title", link.place)
+                self._add("untitled-link", f"{_short(link.href)} has no title", link.line)
         for found in by_title.values():
             first, *others = same = list(found.values())
             if others and first.title:
@@ -212,38 +191,31 @@ class _Index:
             self._add("item-without-link", problem, unlinked[0])
 
 
-def _place(text: str, offset: int) -> Place:
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
-
-
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
-def places(text: str, url: str) -> dict[str, Place]:
-    """The place of the first link to each page in an index, by absolute URL without fragment."""
-    found: dict[str, Place] = {}
+def lines_of(text: str, url: str) -> dict[str, int]:
+    """The line of the first link to each page in an index, by absolute URL without fragment."""
+    found: dict[str, int] = {}
     with suppress(ConversionError):
         for link in Outline(_LINE_ENDS.sub("\n", text)).links:
             target = absolute_url(link.href, url)
             if isinstance(target, str):
-                found.setdefault(target, link.place)
+                found.setdefault(target, link.line)
     for entry in llmstxt_parser.parse(text, url).entries:
-        found.setdefault(entry.url, (0, 0))
+        found.setdefault(entry.url, 0)
     return found
 
 
-# What stands in an llms.txt, with the place of everything: headings, quotations, list items, links,
+# What stands in an llms.txt, with the line of everything: headings, quotations, list items, links,
 # raw HTML.
 
 _BLOCKS = frozenset(
     {"Paragraph", "Heading", "CodeBlock", "Table", "HtmlBlock", "BlockQuote", "List"}
 )
 _CONTAINERS = frozenset({"BlockQuote", "List", "Item"})
-_BROKEN = re.compile(
-    r"\[([^\[\]\n]{1,200})\](?:\s\((?=https?://)|\()((?:https?://|/)[^()\n]{1,400})\)"
-)
 _COMMENT = re.compile(r"\s*<!--")
 _NOTES = re.compile(r"\s*(?:[:\-–—|•·→]|=>)+\s*(?=\S)")
 _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
@@ -257,7 +229,7 @@ class Link:
 
     href: str
     title: str
-    place: Place
+    line: int
     section: int | None
     in_list: bool
     is_first: bool = False  # of its list item, which the item is about
@@ -272,7 +244,7 @@ class Heading:
 
     level: int
     text: str
-    place: Place
+    line: int
     links: int = 0
     blocks: int = 0
     has_children: bool = False
@@ -281,9 +253,6 @@ class Heading:
 class Outline:
     r"""What stands in an llms.txt with `\n` line ends, in its order; raises `ConversionError` where
     the parser fails.
-
-    `first` is the kind of the first block that is no front matter, `after_title` of the one that
-    follows the H1; `quotes` are the places of quotations before the first section.
     """
 
     def __init__(self, text: str):
@@ -294,13 +263,11 @@ class Outline:
         text = valid_text(text)
         self.headings: list[Heading] = []
         self.links: list[Link] = []
-        self.items_without_link: list[tuple[Place, int | None]] = []
-        self.html: list[Place] = []
-        self.quotes: list[Place] = []
-        self.broken: list[tuple[Place, str]] = []
-        self.first = self.after_title = ""
+        self.items_without_link: list[tuple[int, int | None]] = []
+        self.html: list[int] = []
+        self.has_summary = False  # a quotation before the first section
         self._source = text.encode()
-        self._places = Places(self._source)
+        self._starts = [0, *accumulate(map(len, self._source.splitlines(keepends=True)))]
         self._depth = self._code = 0
         self._section: int | None = None
         self._above: list[Heading] = []  # the last heading, and those that it belongs to
@@ -310,7 +277,7 @@ class Outline:
         for event, span in commonmark.events_with_range(text):
             match event:
                 case str():
-                    self._text("\n", span["start"])
+                    self._text("\n")
                 case {"Start": value}:
                     self._start(
                         value if isinstance(value, str) else next(iter(value)), value, span["start"]
@@ -318,17 +285,17 @@ class Outline:
                 case {"End": value}:
                     self._end(value if isinstance(value, str) else next(iter(value)), span["end"])
                 case {"Text": value} | {"Code": value}:
-                    self._text(value, span["start"], is_code="Code" in event)
+                    self._text(value)
                 case {"InlineHtml": value} if not _COMMENT.match(value):
-                    self.html.append(self._places[span["start"]])
+                    self.html.append(self._line(span["start"]))
 
     def _start(self, name: str, value: Any, start: int) -> None:
         if name == "HtmlBlock":
             if _COMMENT.match(self._source[start : start + 400].decode("utf-8", "ignore")):
                 return
-            self.html.append(self._places[start])
+            self.html.append(self._line(start))
         if name in _BLOCKS and not self._depth:
-            self._block(name, value, start)
+            self._block(name)
         if name in _CONTAINERS:
             self._depth += 1
         if name == "Item":
@@ -345,13 +312,12 @@ class Outline:
         elif name == "CodeBlock":
             self._code += 1
 
-    def _block(self, name: str, value: Any, start: int) -> None:
-        is_title = name == "Heading" and value["Heading"]["level"] == "H1"
-        self.first = self.first or ("title" if is_title else name)
-        if not is_title and self.headings and not self.after_title:
-            self.after_title = name
+    def _line(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+    def _block(self, name: str) -> None:
         if name == "BlockQuote" and self._section is None:
-            self.quotes.append(self._places[start])
+            self.has_summary = True
         if name != "Heading":
             for heading in self._above:
                 heading.blocks += 1
@@ -362,7 +328,7 @@ class Outline:
         if name == "Item":
             start, links = self._items.pop()
             if not links:
-                self.items_without_link.append((self._places[start], self._section))
+                self.items_without_link.append((self._line(start), self._section))
             elif self._items:
                 self._items[-1][1] += links
         elif name == "Heading" and self._heading is not None:
@@ -370,15 +336,13 @@ class Outline:
             self._heading = None
             if self.headings:
                 self.headings[-1].has_children = level > self.headings[-1].level
-            self.headings.append(
-                Heading(level, " ".join("".join(text).split()), self._places[start])
-            )
+            self.headings.append(Heading(level, " ".join("".join(text).split()), self._line(start)))
             self._above = [*(one for one in self._above if one.level < level), self.headings[-1]]
             self._section = len(self.headings) - 1 if level > 1 else None
         elif name == "Link" and self._link is not None:
             href, start, text = self._link
             title = " ".join("".join(text).split())
-            link = Link(href, title, self._places[start], self._section, bool(self._items))
+            link = Link(href, title, self._line(start), self._section, bool(self._items))
             if self._items:
                 link.is_first = self._items[-1][1] == 0
                 self._items[-1][1] += 1
@@ -400,16 +364,10 @@ class Outline:
         found = _NOTES.match(line)
         return " ".join((line[found.end() :] if found else line).split())
 
-    def _text(self, text: str, start: int, *, is_code: bool = False) -> None:
+    def _text(self, text: str) -> None:
         if self._code:
             return
         if self._heading is not None:
             self._heading[2].append(text)
         if self._link is not None:
             self._link[2].append(text)
-        elif not is_code and ("](" in text or "] (" in text):
-            read = 0
-            for found in _BROKEN.finditer(text):
-                start += len(text[read : found.start()].encode())
-                read = found.start()
-                self.broken.append((self._places[start], found[0]))

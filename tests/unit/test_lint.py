@@ -17,7 +17,6 @@ from llmsspider.lint.findings import (
     FORMATS,
     RULES,
     Finding,
-    Places,
     finding,
     is_as_bad,
     ordered,
@@ -45,8 +44,8 @@ Some notes.
 """
 
 
-def lint(text: str, url: str | None = URL) -> list[tuple[str, int, int]]:
-    return [(one.rule, one.line, one.column) for one in lint_body(text.encode(), "llms.txt", url)]
+def lint(text: str, url: str | None = URL) -> list[tuple[str, int]]:
+    return [(one.rule, one.line) for one in lint_body(text.encode(), "llms.txt", url)]
 
 
 def test_a_good_file_has_nothing_to_mend():
@@ -58,58 +57,43 @@ def test_a_good_file_has_nothing_to_mend():
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ("# Project", "Project", ("no-title", 1, 1)),
-        ("# Project", "#Project", ("no-title", 1, 1)),
-        ("# Project", "Words.\n\n# Project", ("title-not-first", 3, 1)),
-        ("## Docs", "# Docs", ("several-titles", 9, 1)),
-        ("> What it is, in a sentence.\n", "", ("no-summary", 1, 1)),
-        (
-            "> What it is, in a sentence.\n\nSome notes.",
-            "Some notes.\n\n> What.",
-            ("summary-misplaced", 5, 1),
-        ),
-        ("## Optional", "## Empty\n\n## Optional", ("empty-section", 14, 1)),
-        ("## Optional", "## Prose\n\nWords.\n\n## Optional", ("section-without-links", 14, 1)),
-        ("- [API]", "### Deep\n\n- [API]", ("deep-heading", 12, 1)),
-        (
-            "## Docs",
-            "## Optional\n\n- [x](https://e.com/docs/x): y\n\n## Docs",
-            ("optional-not-last", 9, 1),
-        ),
-        ("## Docs", "## Optional", ("everything-optional", 9, 1)),
-        ("[Start](", "[Start] (", ("broken-link-syntax", 11, 3)),
-        ("docs/start.md)", "docs/st art.md)", ("broken-link-syntax", 11, 3)),
-        ("https://e.com/docs/start.md", "https://[e/x", ("invalid-url", 11, 3)),
-        ("https://e.com/docs/start.md", "start.md", ("relative-link", 11, 3)),
-        ("https://e.com/docs/start.md", "#docs", ("fragment-link", 11, 3)),
-        ("https://e.com/docs/start.md", "mailto:a@e.com", ("not-a-page", 11, 3)),
-        ("https://e.com/docs/start.md", "http://e.com/docs/start.md", ("insecure-link", 11, 3)),
-        ("https://e.com/docs/start.md", "https://other.org/start.md", ("off-site-link", 11, 3)),
-        ("docs/api.md", "docs/start.md", ("duplicate-link", 12, 3)),
-        ("[API]", "[Start]", ("duplicate-title", 11, 3)),
-        ("[API]", "[]", ("untitled-link", 12, 3)),
-        ("[API]", "[null]", ("untitled-link", 12, 3)),
-        ("- [API]", "\nSee [API]", ("link-outside-list", 13, 5)),
-        ("- [API]", "- Nothing here\n- [API]", ("item-without-link", 12, 1)),
-        (": all functions", "", ("missing-notes", 12, 3)),
-        ("all functions", "how to begin", ("equal-notes", 11, 3)),
-        ("Some notes.", "Some <b>notes</b>.", ("html", 5, 6)),
-        ("Some notes.", "Some\u200b notes.", ("invisible-characters", 5, 5)),
-        ("Some notes.", "Notes. " * 16_000, ("too-large", 0, 0)),
+        ("# Project", "Project", ("no-title", 1)),
+        ("# Project", "#Project", ("no-title", 1)),
+        ("## Docs", "# Docs", ("several-titles", 9)),
+        ("> What it is, in a sentence.\n", "", ("no-summary", 1)),
+        ("## Optional", "## Empty\n\n## Optional", ("empty-section", 14)),
+        ("## Optional", "## Prose\n\nWords.\n\n## Optional", ("section-without-links", 14)),
+        ("- [API]", "### Deep\n\n- [API]", ("deep-heading", 12)),
+        ("https://e.com/docs/start.md", "https://[e/x", ("invalid-url", 11)),
+        ("https://e.com/docs/start.md", "start.md", ("relative-link", 11)),
+        ("https://e.com/docs/start.md", "#docs", ("not-a-page", 11)),
+        ("https://e.com/docs/start.md", "mailto:a@e.com", ("not-a-page", 11)),
+        ("https://e.com/docs/start.md", "http://e.com/docs/start.md", ("insecure-link", 11)),
+        ("https://e.com/docs/start.md", "https://other.org/start.md", ("off-site-link", 11)),
+        ("docs/api.md", "docs/start.md", ("duplicate-link", 12)),
+        ("[API]", "[Start]", ("duplicate-title", 11)),
+        ("[API]", "[]", ("untitled-link", 12)),
+        ("[API]", "[null]", ("untitled-link", 12)),
+        ("- [API]", "\nSee [API]", ("link-outside-list", 13)),
+        ("- [API]", "- Nothing here\n- [API]", ("item-without-link", 12)),
+        (": all functions", "", ("missing-notes", 12)),
+        ("all functions", "how to begin", ("equal-notes", 11)),
+        ("Some notes.", "Some <b>notes</b>.", ("html", 5)),
+        ("Some notes.", "Notes. " * 16_000, ("too-large", 0)),
     ],
     ids=lambda value: f"{value[0]}" if isinstance(value, tuple) else None,
 )
-def test_each_rule_is_found_at_its_place(before: str, after: str, expected: tuple[str, int, int]):
+def test_each_rule_is_found_at_its_place(before: str, after: str, expected: tuple[str, int]):
     assert expected in lint(GOOD.replace(before, after, 1))
 
 
 def test_links_are_found_in_no_other_place_than_a_list_of_sections():
     bare = re.sub(r"- \[.*\n", "", GOOD)
-    assert {rule for rule, _, _ in lint(bare)} >= {"no-links", "empty-section"}
+    assert {rule for rule, _ in lint(bare)} >= {"no-links", "empty-section"}
     many = "# P\n\n> S\n\n" + "".join(
         f"- [P{n}](https://e.com/docs/{n}): n{n}\n" for n in range(11)
     )
-    assert lint(many) == [("no-sections", 0, 0)]
+    assert lint(many) == [("no-sections", 0)]
 
 
 def test_code_and_comments_are_no_links():
@@ -138,26 +122,6 @@ def test_the_work_for_many_headings_and_links_is_linear(pump: str):
     assert many < 32 * few
 
 
-def test_places_on_one_line_are_found_by_reading_it_once():
-    read = []
-
-    class Source(bytes):
-        def __getitem__(self, part: slice) -> bytes:  # type: ignore[override]
-            found = super().__getitem__(part)
-            read.append(len(found))
-            return found
-
-    source = Source("# P\n\nö".encode() + b"x" * 10_000)
-    places = Places(source)
-    assert [places[offset] for offset in range(5, len(source), 10)][:3] == [
-        (3, 1),
-        (3, 10),
-        (3, 20),
-    ]
-    assert places[8] == (3, 3)
-    assert sum(read) < 2 * len(source)
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -180,9 +144,7 @@ def test_a_file_that_is_too_long_is_one_finding():
 
 def test_a_byte_that_is_no_utf8_is_named_with_its_place():
     body = GOOD.encode().replace(b"Some notes", b"Some n\xf6tes")
-    assert [(one.rule, one.line, one.column) for one in lint_body(body, "f", None)] == [
-        ("not-utf-8", 5, 7)
-    ]
+    assert [(one.rule, one.line) for one in lint_body(body, "f", None)] == [("not-utf-8", 5)]
 
 
 def test_full_text_is_checked_for_its_pages():
@@ -201,14 +163,14 @@ FOUND = [
         "dead-link",
         "docs/llms.txt",
         "https://e.com/a: 100%, gone\nnow",
-        (3, 5),
+        3,
         ["https://e.com/a"],
     ),
     finding(
         "missing-notes",
         "https://e.com/llms.txt",
         "links without notes, of 9: 4",
-        (2, 1),
+        2,
         list("abcd"),
     ),
     finding("no-summary", "docs/llms.txt", "there is no summary"),
@@ -217,11 +179,11 @@ FOUND = [
 
 def test_text_has_place_remedy_and_counts():
     assert FORMATS["text"](ordered(FOUND), ["a note"]) == (
-        "docs/llms.txt:3:5: error: https://e.com/a: 100%, gone\nnow [dead-link]\n"
+        "docs/llms.txt:3: error: https://e.com/a: 100%, gone\nnow [dead-link]\n"
         "    remove or correct it\n"
         "docs/llms.txt: warning: there is no summary [no-summary]\n"
         "    put `> One or two sentences` below the title\n"
-        "https://e.com/llms.txt:2:1: hint: links without notes, of 9: 4 [missing-notes]\n"
+        "https://e.com/llms.txt:2: hint: links without notes, of 9: 4 [missing-notes]\n"
         "    a\n    b\n    c\n    and 1 more\n"
         "    say after a colon what is there: `- [Title](URL): notes`\n"
         "a note\n"
@@ -233,11 +195,11 @@ def test_text_has_place_remedy_and_counts():
 def test_annotations_are_escaped_and_name_files_only():
     lines = FORMATS["github"](FOUND, []).splitlines()
     assert lines[0] == (
-        "::error file=docs/llms.txt,line=3,col=5,title=dead-link::"
+        "::error file=docs/llms.txt,line=3,title=dead-link::"
         "https://e.com/a: 100%25, gone%0Anow. remove or correct it"
     )
     assert lines[1].startswith(
-        "::notice title=missing-notes::https://e.com/llms.txt:2:1: links without notes"
+        "::notice title=missing-notes::https://e.com/llms.txt:2: links without notes"
     )
 
 
@@ -254,7 +216,7 @@ def test_sarif_has_rules_places_and_levels():
     assert (first["ruleId"], first["ruleIndex"], first["level"]) == ("dead-link", 0, "error")
     assert first["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "docs/llms.txt"},
-        "region": {"startLine": 3, "startColumn": 5},
+        "region": {"startLine": 3},
     }
     assert (second["level"], third["level"]) == ("note", "warning")
     assert "region" not in third["locations"][0]["physicalLocation"]
@@ -268,7 +230,6 @@ def test_json_has_everything():
         "file": "docs/llms.txt",
         "problem": "https://e.com/a: 100%, gone\nnow",
         "line": 3,
-        "column": 5,
         "count": 1,
         "urls": None,
         "level": "error",
