@@ -139,3 +139,28 @@ def test_a_database_that_is_away_holds_up_no_crawl(tmp_path, answers):
         assert max(one.at for one in free.requests) < paced.requests[-1].at, (
             "hosts without turns go on"
         )
+
+
+def test_while_a_database_is_slow_two_machines_send_no_more_than_one_should(tmp_path, monkeypatch):
+    """Each keeps twice the distance on its own clock, so that both together keep that of the host."""
+    monkeypatch.setattr(turns, "ANSWER_SECS", 0.1)
+    sent: list[float] = []
+
+    async def machine(number: int, url: str) -> None:
+        shared = SharedTurns(Turns(tmp_path / f"turns{number}.sqlite"), url)
+        try:
+            sent.extend([await shared.reserve("e.com", 1.0, monotonic()) for _ in range(5)])
+        finally:
+            await shared.close()
+
+    async def scenario(url: str) -> None:
+        await asyncio.gather(machine(1, url), machine(2, url))
+
+    with socket.socket() as database:
+        database.bind(("127.0.0.1", 0))
+        database.listen()
+        asyncio.run(scenario(f"postgresql://u@127.0.0.1:{database.getsockname()[1]}/none"))
+    seconds = max(sent) - min(sent)
+    assert len(sent) - 2 <= seconds, (
+        "ten turns of a host that gets one a second take eight and more"
+    )
