@@ -299,7 +299,7 @@ def docsify_scripts(body: bytes, url: str) -> list[str]:
     """
     if b"docsify" not in body[:MAX_PAGE_BYTES]:
         return []
-    html = body[:MAX_PAGE_BYTES].decode("utf-8", "replace")
+    html = valid_text(body[:MAX_PAGE_BYTES].decode("utf-8", "replace"))
     if not _LOADER.search(html) or docsify_configuration(html) is not None:
         return []
     sources = (urljoin(url, src) for src in _OWN_SCRIPT.findall(html) if not _PROGRAM.search(src))

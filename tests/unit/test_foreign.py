@@ -161,6 +161,7 @@ HOSTILE = [
         b"<urlset xmlns:x='http://www.w3.org/1999/xhtml'><url><loc>https://docs.example.com/</loc><lastmod>\xc2\x9b2026</lastmod>"
         b"<x:link rel='alternate' hreflang='\xc2\x9bde' href='/de'/></url></urlset>"
     ),
+    b"<script src='/docsif\x00\x00y.js'></script><script src='/docsify@4'></script>",
     b"[" * 100_000,
     b'{"a":' * 50_000,
     b'[{"location":"/x","tdm-reservation":[]}]',
