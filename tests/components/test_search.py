@@ -356,6 +356,19 @@ def test_a_page_is_shown_by_its_best_passages_and_what_stands_around(shelves: Sh
     assert len(found.text) <= 2100
 
 
+def test_what_stands_around_a_passage_is_cut_to_the_room_and_code_stays_fenced(shelves: Shelves):
+    code = "```python\n" + "".join(f"line_{n} = {n}\n" for n in range(200)) + "```\n\n"
+    after = "".join(f"Sentence {n} of the grass.\n" for n in range(200))
+    text = f"## Code\n\n{code}## Herds\n\nZebras graze.{' Much more.' * 20}\n\n## Grass\n\n{after}"
+    shelves.crawl({"z": f"# Animals\n\n{text}"})
+    (found,) = shelves.library.search("zebras", NAME).results
+    assert 1900 < len(found.text) <= 2010
+    assert found.text.startswith("```\nline_")
+    assert "Zebras graze." in found.text
+    assert found.text.count("```") == 2
+    assert found.text.endswith(" of the grass.")
+
+
 def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelves: Shelves):
     names = ["Set up & run", "What's new", "First steps", "API keys", "Last resort"]
     text = "".join(f"## {name}\n\n{name} of zebras. {'More. ' * 40}\n\n" for name in names)
