@@ -34,10 +34,12 @@ NOT_YET = {
 """Patterns that take more than linear work today. None may be added."""
 
 NOT_CONSTANT = {
+    "llmsspider.answers.ranking._is_in_range": "a few constants, on a range of versions that a client gives",
     "llmsspider.downloadermiddlewares.host_auth.__init__": "secrets of the user's own, joined",
     "llmsspider.downloadermiddlewares.local_folder.__init__": "the address that the user gives the folder, escaped",
     "llmsspider.content.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
     "llmsspider.content.links.without_own_versions": "the name of a host, escaped",
+    "llmsspider.site.witnesses.by_build": "a few constants, whose parts have a limit each",
     "llmsspider.web.outcomes.explained": "a few constants, on the one line of an exception",
     "llmsspider.web.scope._compiled": "globs of the user's own, translated by wcmatch",
 }
