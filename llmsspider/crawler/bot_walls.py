@@ -21,6 +21,8 @@ KEPT_WORDS = 0.3
 """Least share of all words, old and new, that both texts must have in common to be editions of one
 page.
 """
+SHORT = 150
+"""Characters of a text below which it is rewritten by its words alone."""
 MAX_MOVED_TO_ONE = 3
 """Pages that may redirect to a new page; more of them look like a login or an error page, and so do
 two that redirect

@@ -137,6 +137,19 @@ def test_what_was_rewritten_is_delivered_the_same_night_and_another_page_the_sec
     assert told(second, site.url) == {NAMES[1]: "changed"}
 
 
+def test_pages_of_one_line_are_edited_the_same_night(serve, run_crawl):
+    def lines(edition: str) -> dict:
+        return {name: f"<p>The text of {edition} {name}.</p>" for name in NAMES[:4]}
+
+    links = "".join(f"<a href='{name}'>{name}</a> " for name in NAMES[:12])
+    others = {name: f"<p>The first text of {name}.</p>" for name in NAMES[4:12]}
+    site = serve({"/": f"<p>Welcome.</p>{links}", **others, **lines("page")})
+    run_crawl(f"{site.url}/", settings=QUICK)
+    site.pages |= lines("another night of this page")
+    night = run_crawl(f"{site.url}/", settings=QUICK)
+    assert told(night, site.url) == dict.fromkeys(NAMES[:4], "changed")
+
+
 def test_many_redirects_to_one_page_are_no_moves_at_once(serve, run_crawl):
     site = serve(pages())
     run_crawl(f"{site.url}/", settings=QUICK)

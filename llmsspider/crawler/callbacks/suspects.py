@@ -107,7 +107,8 @@ class SuspectAnswers(UsesRun):
             return None
         if not bot_walls.is_rewritten(before, text):
             suspect.text = content_hash(text)  # its words that vary are its own
-            return suspect if suspect.rewriting is not None else None
+            is_short = len(before) < bot_walls.SHORT
+            return None if suspect.rewriting is None or is_short else suspect
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
         if dropped is None:
             shrunk = bot_walls.is_shrunk(before, text)
