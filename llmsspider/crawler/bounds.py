@@ -284,7 +284,10 @@ class Bounds:
         alternates = [
             (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
         ]
-        self.trees = self._trees(start, [*start_page.meta.hreflang.items(), *alternates])
+        meta = start_page.meta
+        self.trees = self._trees(start, [*meta.hreflang.items(), *alternates])
+        self.trees.home_language = meta.language
+        self.trees.learn_translations(start, meta.language, meta.hreflang)
         if identity(discovery.start.url) != identity(discovery.start.final_url):
             self.trees.redirected(discovery.start.url, discovery.start.final_url)
 
@@ -349,7 +352,7 @@ class Bounds:
         """
         if self._is_named(url):
             return None
-        foreign = self.trees.foreign_by_query(url) or self.trees.shown_as_copy(url, links)
+        foreign = self.trees.foreign_by_name(url) or self.trees.shown_as_copy(url, links)
         return _other_copy(*foreign) if foreign is not None else None
 
     def refusal_by_sample(

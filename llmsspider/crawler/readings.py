@@ -124,7 +124,8 @@ class Readings:
         if kept.get("raw_hash") != raw_hash(body):
             return None
         section = Section(*kept["section"]) if kept["section"] else None
-        return Page("", [], kept["follow"], PageMeta(hreflang=kept["hreflang"], section=section))
+        meta = PageMeta(hreflang=kept["hreflang"], section=section, language=kept.get("language"))
+        return Page("", [], kept["follow"], meta)
 
     def keep_start_page(self, page: Page, body: bytes, url: str) -> None:
         """Keep what discovery needs of a start page: its links, its translations, the section that
@@ -132,7 +133,12 @@ class Readings:
         """
         section = page.meta.section
         named = [section.path, section.why] if section is not None else None
-        found = {"follow": page.follow, "hreflang": page.meta.hreflang, "section": named}
+        found = {
+            "follow": page.follow,
+            "hreflang": page.meta.hreflang,
+            "language": page.meta.language,
+            "section": named,
+        }
         data = json.dumps(
             {"raw_hash": raw_hash(body), **found}
         ).encode()  # unlike orjson it takes any text

@@ -56,7 +56,7 @@ MAX_FACETS = 30
 do not say: facets combine parameters without end, calendars have no last month.
 """
 
-_LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()?#\s]*)[^()]*\)")
+_LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()?#\s]*+)[^()]*+\)")
 
 MAX_LINES = 50_000
 """Lines of the pages of one path that are remembered."""

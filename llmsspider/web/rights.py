@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from llmsspider.web.foreign import bounded_robots, json_value
+from llmsspider.web.page_forms import header_links
 
 OPT_OUT = frozenset({"ai", "ai-all", "ai-input", "ai-output", "ai-use", "all", "bots", "tdm"})
 """Purposes whose refusal leaves a page out (`LLMS_OBEY_AI_OPTOUT`)."""
@@ -48,7 +49,6 @@ WORDS = dict.fromkeys(("yes", "y", "allow", "allowed", "1", "true"), True) | dic
     ("no", "n", "disallow", "disallowed", "deny", "0", "false"), False
 )
 _SIGNAL = re.compile(r"(?<![a-z-])([a-z-]{2,40})\s{0,9}=\s{0,9}\"?([a-z01]{1,10})(?![a-z-])")
-_LICENCE_LINK = re.compile(r"<([^<>\s]{1,2000})>([^<]{0,400})")
 _LLMS_LICENCE = re.compile(
     r"(?im)^[>\s*_-]{0,9}licen[cs]e[*_]{0,3}:[*_ ]{0,4}<?(https?://[^\s<>)]{1,2000})"
 )
@@ -114,20 +114,15 @@ def of_page(
     ]
     for name in ("Content-Signal", "Content-Usage"):
         found += signals(", ".join(headers.get(name.lower(), ())), name)
-    links = (link for value in headers.get("link", ()) for link in _LICENCE_LINK.findall(value))
-    named = [("Link", target) for target, rest in links if _is_licence(rest)]
+    links = header_links(", ".join(headers.get("link", ())), url)
+    named = [
+        ("Link", link.url) for link in links if "license" in link.rel and isinstance(link.url, str)
+    ]
     named += [("TDM-Policy", value.strip()) for value in headers.get("tdm-policy", ())]
     named += [("link rel=license", target) for target in licences]
     return found + [
         one for where, target in named[:MAX_LICENCES] if (one := licence(target, where, url))
     ]
-
-
-def _is_licence(parameters: str) -> bool:
-    relations = (
-        parameters.lower().partition("rel=")[2].strip(' "').partition(";")[0].partition('"')[0]
-    )
-    return "license" in relations.split()
 
 
 def licence(target: str, where: str, base: str) -> Declaration | None:

@@ -40,6 +40,9 @@ VERSION_NAMES = frozenset(_NAMES.split())
 DEFAULT_VERSIONS = ("latest", "stable", "current")
 """Names of the version that a site shows first, the most usual one first."""
 
+MAX_TRANSLATIONS = 100_000
+"""Number of addresses of translations that are remembered."""
+
 _LANGUAGE = re.compile(
     rf"(?:{_CODES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}|[0-9]{{3}}))?\Z", re.IGNORECASE
 )
@@ -145,6 +148,8 @@ class Trees:
     is_read: Callable[[str], bool]
     language_trees: frozenset[str] = frozenset()
     language_parameter: str = ""
+    home_language: str | None = None
+    """The language that the start page declares."""
     found: set[str] = field(default_factory=set)
     """Directories of copies that are not wanted, such as `/docs/1.x/`: each is filtered as a whole.
     """
@@ -160,6 +165,8 @@ class Trees:
     """What follows a tree's directory in the addresses of pages that the wanted one has, too; by
     directory.
     """
+    _translations: dict[str, str] = field(default_factory=dict)
+    """The languages of translations that pages of the wanted one name, by identity."""
     _no_pages: set[str] = field(default_factory=set)
     """Addresses, by identity, where there is no page: they are not found, or lead elsewhere."""
     _suspects: dict[str, Suspect] = field(default_factory=dict)
@@ -198,7 +205,7 @@ class Trees:
         `is_final`: every other page was requested; what was not read by now, as its host is down,
         counts as a page.
         """
-        if (by_query := self.foreign_by_query(url)) is not None:
+        if (by_query := self.foreign_by_name(url)) is not None:
             return by_query
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
@@ -291,9 +298,12 @@ class Trees:
     def learn_translations(
         self, url: str, language: str | None, translations: Mapping[str, str]
     ) -> None:
-        """Take in by which parameter a page without it names its translations, or one with it its
-        own `language`, which the same page is known without.
+        """Take in what a page of the wanted `language` names as its translations; by which
+        parameter it does, or a page has its own language by it that is known without.
         """
+        wanted = self.language or self.home_language
+        if wanted and language and same_language(wanted, language):
+            self._learn_named(wanted, url, translations)
         if self.language_parameter:
             return
         named = language_parameter(url, translations.items())
@@ -303,8 +313,23 @@ class Trees:
         elif own and self.is_known(url_query_cleaner(url, [own], remove=True)):
             self.language_parameter = own
 
-    def foreign_by_query(self, url: str) -> tuple[Axis, str] | None:
-        """Return ("language", tag) where the query of a URL names another than the wanted one."""
+    def _learn_named(self, wanted: str, url: str, translations: Mapping[str, str]) -> None:
+        """Remember the translations of a page whose addresses do not show that they are some."""
+        pages = {tag: identity(other) for tag, other in translations.items()}
+        tags = {page: tag for tag, page in pages.items() if "language" not in tree_of(page)}
+        own = {
+            page for tag, page in pages.items() if tag == "x-default" or same_language(wanted, tag)
+        }
+        for page in tags.keys() - own - {identity(url)}:
+            if len(self._translations) < MAX_TRANSLATIONS:
+                self._translations[page] = tags[page]
+
+    def foreign_by_name(self, url: str) -> tuple[Axis, str] | None:
+        """Return ("language", tag) where a page of the wanted language names a URL as a translation,
+        or its query names another language.
+        """
+        if self._translations and (tag := self._translations.get(identity(url))):
+            return "language", tag
         name = self.language_parameter
         value = url_query_parameter(url, name) if name else None
         if value is None:

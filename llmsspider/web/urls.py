@@ -425,16 +425,21 @@ def loose_key(url: str) -> str:
     return _PAGE_ENDING.sub("", path, count=1).rstrip("/") + mark + query
 
 
+NO_SEGMENTS = frozenset({"", "index.php"})
+"""Parts of paths that servers add or leave out as they are set up."""
+
+
 def alike_key(url: str) -> str:
     """Return what the spellings of `loose_key` have in common with others of one page, where its
-    text shows that they are: in other case, with slashes or segments repeated.
+    text shows that they are: in other case, with slashes or segments repeated, behind `index.php`.
 
     >>> alike_key("https://e.com//Docs/a.html") == alike_key("https://e.com/docs/docs/A")
     True
     """
     scheme, _, rest = loose_key(url).lower().partition("://")
     path, mark, query = rest.partition("?")
-    segments = [segment for segment, _ in groupby(filter(None, path.split("/")))]
+    named = (name for name in path.split("/") if name not in NO_SEGMENTS)
+    segments = [segment for segment, _ in groupby(named)]
     return f"{scheme}://{'/'.join(segments)}{mark}{query}"
 
 

@@ -210,6 +210,28 @@ def test_translations_that_no_start_page_names_are_left_out(serve, run_crawl, na
     assert set(found) == {"/d/", "/d/a", "/d/b", "/d/b?tab=2"}
 
 
+@pytest.mark.parametrize("made", ["/d/{name}.de.html", "/jp/{name}.html", "/d/x{name}.html"])
+def test_translations_are_those_that_pages_name_whatever_their_addresses(serve, run_crawl, made):
+    def tags(name: str, other: str = "de") -> str:
+        pages = {"en": f"/d/{name}.html", other: made.format(name=name)}
+        return "".join(
+            f'<link rel="alternate" hreflang="{tag}" href="{path}">' for tag, path in pages.items()
+        )
+
+    pages = {}
+    for name in NAMES:
+        own = page(name, links(made.format(name=name)))
+        pages[f"/d/{name}.html"] = own.replace("</head>", f"{tags(name)}</head>")
+        there = page(f"{name} anders", links(*(made.format(name=one) for one in NAMES)))
+        pages[made.format(name=name)] = there.replace("lang='en'", "lang='de'")
+    # a page that names itself in each language is no translation
+    broken = '<link rel="alternate" hreflang="de" href="/d/own.html">'
+    pages["/d/own.html"] = page("own").replace("</head>", f"{broken}</head>")
+    english = [f"/d/{name}.html" for name in [*NAMES, "own"]]
+    site = serve({"/": html("Home", f"<p>Home.</p>{links(*english)}"), **pages})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *english}
+
+
 @pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
 def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are_not(
     serve, run_crawl, are_copies
@@ -415,6 +437,7 @@ SPELLINGS = {
     "with a slash": ("/d/one", "/d/one/"),
     "with two slashes": ("/d/one", "/d//one"),
     "with a part repeated": ("/d/pro/", "/d/pro/pro/"),
+    "behind a script": ("/d/one", "/index.php/d/one"),
 }
 
 

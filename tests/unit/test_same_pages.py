@@ -23,6 +23,7 @@ ONE = {
     "other case": ("/Docs/One.aspx", "/docs/one.aspx"),
     "slashes again": ("//docs/a", "/docs/a"),
     "a segment again": ("/pro/", "/pro/pro/"),
+    "a script before it": ("/pro/a", "/index.php/pro/a"),
     "a query more": ("/a", "/a?view=wide"),
     "a parameter more": ("/view?page=7", "/view?page=7&wide=1"),
     "another last segment": ("/hc/1-old", "/hc/1-new"),

@@ -56,6 +56,7 @@ from llmsspider.web.urls import (
     shown_url,
     split_route,
     without_fragment,
+    without_tracking,
 )
 
 READ_AS_MARKDOWN = MARKDOWN_ORIGINS | {"llms-full"}
@@ -221,7 +222,7 @@ class Documents(UsesRun):
         plain = record.identity
         if self.known.state(record.key) is None and not self.site.is_listed(url):
             if canonical and identity(canonical) == plain:
-                record.url = without_fragment(canonical)
+                record.url = without_tracking(without_fragment(canonical))
             elif len(plain) < len(url) and plain in self.bounds.links:
                 record.url = plain
         return record
