@@ -96,10 +96,16 @@ def _clear_breadcrumbs(main: _Element, path: str, joiner: Joiner) -> None:
 
 def _clear_controls(main: _Element, page: str) -> None:
     """Empty the blocks of links that do something, and of a question about the page above buttons."""
+    judged = {main: False}  # each block once: the buttons of a sentence are many
+
+    def is_emptied(block: _Element) -> bool:
+        if block not in judged:
+            judged[block] = _has_controls_only(block, page)
+        return judged[block]
+
     for control in list(main.iter("a", "button")):
         if _is_control(control, page):
-            around = takewhile(lambda one: one is not main, control.iterancestors())
-            blocks = list(takewhile(lambda one: _has_controls_only(one, page), around))
+            blocks = list(takewhile(is_emptied, control.iterancestors()))
             if blocks:
                 empty(blocks[-1])
 
