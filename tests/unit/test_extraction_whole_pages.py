@@ -111,17 +111,6 @@ def test_contents_that_lead_within_the_page_are_left_out_of_a_page_of_headings()
     assert page.markdown == "# Tools\n\n## Wheel\n"
 
 
-def test_links_to_the_page_in_other_languages_are_left_out():
-    switch = """<div class="toplang"><p><span>Available Languages: </span><a href="../de/part.html" hreflang="de"
-    rel="alternate">de</a> | <a href="../fr/part.html" hreflang="fr" rel="alternate">fr</a></p></div>"""
-    german = '<a hreflang="de" rel="alternate" href="/de/">a German edition</a>'
-    prose = f"<p>There is {german} of this whole manual, kept up.</p>"
-    page = converted(BOOK.format(title="T", body=f"<h1>Mills</h1>{switch}{PROSE}{prose}{switch}"))
-    assert "Available Languages" not in page.markdown
-    assert "a German edition" in page.markdown
-    assert "https://widget.example.org/de/part.html" in page.follow
-
-
 def test_rows_that_only_make_space_are_left_out_of_a_table():
     body = f"<h1>T</h1>{PROSE}<table><tr><td></td></tr><tr><td>a</td><td>b</td></tr><tr><td></td><td></td></tr></table>"
     page = converted(BOOK.format(title="T", body=body))

@@ -16,19 +16,6 @@ STRAPDOWN = """<title>T</title><xmp theme='united' style='display:none;'>
 <p>1</p>
 ```
 </xmp><script src='strapdown.js'></script>"""
-REMARK = """<body><textarea id='source'>
-class: center, middle
-
-# Slides
-
-???
-For me.
----
-name: two
-# Two &amp; more
---
-- x
-</textarea><script src='remark-latest.min.js'></script>"""
 SCRIPT = """<zero-md><script type='text/markdown'>
    # Md
 
@@ -39,7 +26,6 @@ PAGES = {
         STRAPDOWN,
         "# Hi\n\n<b>x</b> [b](https://e.com/a/b.md)\n\n```html\n<p>1</p>\n```\n",
     ),
-    "Remark": (REMARK, "# Slides\n\n\n# Two & more\n\n- x\n"),
     "a script": (SCRIPT, "# Md\n\nText.\n"),
 }
 
@@ -55,8 +41,8 @@ def test_the_markdown_is_taken(body, expected):
 @pytest.mark.parametrize(
     "body",
     [
-        f"<h1>Form</h1><p>{'What the page says. ' * 20}</p><textarea id='source'># Mine</textarea><script>1</script>",
-        "<h1>Form</h1><textarea id='source'># Mine</textarea>",
+        f"<h1>Form</h1><p>{'What the page says. ' * 20}</p><textarea theme='united'># Mine</textarea><script>1</script>",
+        "<h1>Form</h1><textarea theme='united'># Mine</textarea>",
         "<h1>Form</h1><textarea name='comment'># Mine</textarea><script>1</script>",
         "<h1>Form</h1><script type='text/markdown'># Mine",
     ],

@@ -258,16 +258,12 @@ def read_metadata(body: bytes, url: str, encoding: str | None) -> Page:
 
 _HOLDER = re.compile(
     r"<(?:(xmp)\b[^<>]{0,500}|(script)\b[^<>]{0,300}?\btype\s*=\s*[\"']?text/(?:x-)?markdown\b[^<>]{0,300}"
-    r"|(textarea)\b[^<>]{0,300}?\b(?:id\s*=\s*[\"']?source\b|theme\s*=)[^<>]{0,300})>",
+    r"|(textarea)\b[^<>]{0,300}?\btheme\s*=[^<>]{0,300})>",
     re.IGNORECASE,
 )
-"""The tag of an element with Markdown: Strapdown (`<xmp>`, `<textarea theme>`), Remark (`<textarea
-id="source">`).
-"""
+"""The tag of an element with Markdown, such as Strapdown's (`<xmp>`, `<textarea theme>`)."""
 MAX_HOLDERS = 200
 """Maximum number of elements of one page that are searched for Markdown."""
-_PROPERTY = re.compile(r"\s*[a-z][a-z-]*:(?:\s|$)")
-"""A property of a slide (Remark), on one of its first lines: `class: center`."""
 
 
 def held_markdown(root: _Element, source: Source) -> str | None:
@@ -292,27 +288,7 @@ def held_markdown(root: _Element, source: Source) -> str | None:
             end = found
             text = html[begin.end() : end]
             held.append(textwrap.dedent(unescape(text) if name == "textarea" else text).strip())
-    text = "\n\n".join(filter(None, held))
-    if not text:
-        return None
-    return _without_slides(text) if b"remark" in source.lowered else text
-
-
-def _without_slides(text: str) -> str:
-    kept: list[str] = []
-    begins = True
-    is_note = False
-    for line in text.split("\n"):
-        if line.rstrip() in {"---", "--"}:
-            begins = True
-            is_note = False
-            kept.append("")
-        elif line.rstrip() == "???":
-            is_note = True
-        elif not is_note and not (begins and _PROPERTY.match(line)):
-            begins = begins and not line.strip()
-            kept.append(line)
-    return "\n".join(kept).strip()
+    return "\n\n".join(filter(None, held)) or None
 
 
 # Pages that only list other pages: tags, categories, archives, pagination, generated indexes,

@@ -48,7 +48,6 @@ _MOST_WITHOUT_HEADING = 0.6
 _FIRST_STEP = re.compile(r"\Adescendant-or-self::((?:\*|\w+)\[([^]/|]*)\])")
 """The first step of an XPath, to elements that meet a condition."""
 _VALUE = re.compile(r"@([\w-]+) = ('[^']*')")
-_TRANSLATIONS = XPath(".//a[@hreflang][contains(concat(' ', @rel, ' '), ' alternate ')]")
 _MOST_OF_PARTS = 0.6
 """Share of the text of all elements that a selector matches from which on the first is the main
 content.
@@ -61,10 +60,6 @@ _AROUND = 40
 """
 _PARAGRAPHS = 80
 """Length of text in paragraphs that may be lost where the search goes down step by step."""
-_SWITCH = 24
-"""Maximum number of letters outside links in a block of links to translations ("Available
-languages").
-"""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _UNLINKED = 0.3
@@ -95,8 +90,7 @@ def find_main(
     if not (found and hidden.remove(found[0]) and _has_text(found[0])):
         hidden.remove()
         found = found and _by_generator(root, source, generators)
-    main, generator = found or (_densest(root, source, meta.title, whole_title(root)), UNKNOWN)
-    return _without_languages(main, source), generator
+    return found or (_densest(root, source, meta.title, whole_title(root)), UNKNOWN)
 
 
 def _by_generator(
@@ -357,19 +351,3 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
 
 def _text_length(element: _Element) -> int:
     return len("".join(inner_text(element).split()))
-
-
-def _without_languages(main: _Element, source: Source) -> _Element:
-    """Empty the blocks in `main` that lead to the page in other languages (HTML standard 4.6.7.1)."""
-    if not source.may_hold(b"hreflang"):
-        return main
-    for link in _TRANSLATIONS(main):
-        block: _Element | None = None
-        for above in link.iterancestors():
-            is_other = above is main or holds(above, "h1", "h2", "h3", "img")
-            if is_other or letters_outside_links(above) > _SWITCH:
-                break
-            block = above
-        if block is not None:
-            empty(block)
-    return main

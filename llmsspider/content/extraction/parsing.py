@@ -47,7 +47,7 @@ STYLES = tuple(b"style" + sign for sign in (b"=", b" ", b"\t", b"\n", b"\r", b"\
 _BREAKS = (b"<wbr", b"</br")
 _WORDS = (
     b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img",
-    b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist", b"hreflang",
+    b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist",
     b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference",

@@ -25,10 +25,10 @@ from llmsspider.content.extraction.tree import (
 # content decides.
 
 DOUBTFUL = frozenset(
-    {"ad", "ads", "article-relatives", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
+    {"ad", "ads", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
      "feedback", "footer", "no-print", "article-tags", "noprint", "page-feedback",
-     "page-tags", "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
-     "last-modified", "last-update", "last-updated", "lastmod", "lastupdated",
+     "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
+     "last-modified", "last-update", "last-updated",
      "related-articles", "related-posts", "search-results", "section-index",
      "table-of-contents", "toc", "TOC"}
 )  # fmt: skip
@@ -121,35 +121,32 @@ def is_section(element: _Element) -> bool:
 COMMON_DROPS = (
     # permalinks
     ".headerlink", ".hash-link", ".header-anchor", ".anchor-link", ".heading-anchor",
-    ".sl-anchor-link", ".permalink", ".heading-link", ".subheading-anchor", ".anchor-icon",
-    ".td-heading-self-link", ".heading-permalink", ".header-anchor-trigger",
+    ".sl-anchor-link", ".permalink", ".heading-link", ".header-anchor-trigger",
     # copy buttons and toolbars of code
-    ".copy", ".copybtn", ".copy-button", ".btn-copy", ".btn-clipboard", ".clipboard-copy", ".copy-code-button",
-    ".md-clipboard", ".code-copy-button", ".code-copy", ".copy-to-clipboard-button", ".zeroclipboard-container",
-    "div.toolbar", ".copy-popup-wrapper",
+    ".copy", ".copybtn", ".copy-button", ".code-copy-button", "div.toolbar", ".copy-popup-wrapper",
     # tables of contents, breadcrumbs, previous and next
-    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", ".local-toc", ".md-toc", "#toc", "#TOC",
+    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", "#toc", "#TOC",
     "#table-of-contents", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
     ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
     ".navsettop", ".navsetbottom",
     ".footer",
     # links to edit and to the source, feedback, sharing
     ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
-    ".edit-page", ".edit-link", ".edit-this-page", ".edit-page-link", ".page-edit", ".github-edit-link", ".srclink",
-    ".last-modified", ".last-update", ".last-updated", ".lastmod", ".lastupdated",
+    ".edit-page", ".edit-link", ".edit-this-page", ".srclink",
+    ".last-modified", ".last-update", ".last-updated",
     ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
     ".callout-icon", ".admonition-icon", ".alert-icon",
     # numbers of a notebook's cells
     ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
     # comments of readers, results of a search, related pages
-    "#comments", ".search-results", ".comments-area", ".article-comments", "#disqus_thread",
-    ".post-tags", ".page-tags", ".article-tags", ".tag-list", ".sl-tags",
-    ".related-articles", ".related-posts", ".article-relatives",
+    "#comments", ".search-results", ".comments-area", "#disqus_thread",
+    ".post-tags", ".article-tags", ".tag-list",
+    ".related-articles", ".related-posts",
     # banners and advertisements
     ".cookies", ".ads", ".ad", ".advertisement",
-    ".ethical-ad", "[data-ea-publisher]", ".carbonads", "#carbonads",
+    ".ethical-ad", "[data-ea-publisher]", "#carbonads",
     # for screen readers, or not for print and search
-    ".sr-only", ".visually-hidden", ".skip-link", ".skip-to-content", ".screen-reader-text", ".screen-reader-only",
+    ".sr-only", ".visually-hidden", ".skip-link", ".screen-reader-text", ".screen-reader-only",
     ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
     "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
 )  # fmt: skip

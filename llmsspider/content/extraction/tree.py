@@ -74,7 +74,7 @@ COMMON_LANGUAGES = _words(
 )
 """Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
 CONTROLS = frozenset(
-    {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "expand all",
+    {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "copy to clipboard", "expand all",
      "collapse all", "edit", "show more", "show less", "toggle", "#", "print", "print page",
      "print this page", "share", "share this page", "email", "save", "yes", "no"}
 )  # fmt: skip
