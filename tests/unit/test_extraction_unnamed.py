@@ -206,6 +206,13 @@ def test_what_reads_like_a_control_stays(text):
     assert converted(f"<h1>Wheels</h1>{PROSE}{text}{PROSE}", "Wheels").markdown.count("\n\n") == 3
 
 
+@pytest.mark.parametrize("name", ["Save", "Print", "Share", "Yes"])
+def test_a_button_named_in_a_sentence_is_a_word_of_it(name):
+    text = f"<ul><li>Press <button>{name}</button> to go on.</li></ul>"
+    markdown = converted(f"<h1>Wheels</h1>{PROSE}{text}{PROSE}", "Wheels").markdown
+    assert f"- Press {name} to go on.\n" in markdown
+
+
 @pytest.mark.parametrize(
     ("block", "text"),
     [

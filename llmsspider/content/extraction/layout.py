@@ -117,7 +117,7 @@ def _is_control(element: _Element, page: str) -> bool:
         return True
     return (
         _NOWHERE.match(href) is not None
-        and _label(element, inner_text(element)).lower() in CONTROLS
+        and _label(element, inner_text(element)).lower() in _PRESSED
     )
 
 
@@ -240,6 +240,18 @@ _LONGEST = 400
 """Maximum length of a block of pagination in characters."""
 _WORD = re.compile(r"[^\W\d_]+")
 _NOWHERE = re.compile(r"#\Z|javascript:|mailto:\?", re.IGNORECASE)
+_PRESSED = CONTROLS | {
+    "print",
+    "print page",
+    "print this page",
+    "share",
+    "share this page",
+    "email",
+    "save",
+    "yes",
+    "no",
+}
+"""Texts of links that lead nowhere and do something."""
 _SHOWS = XPath("boolean(.//img | .//pre | .//table | .//code)")
 _BESIDE_CONTROLS = strings_of("descendant::text()[not(ancestor::a or ancestor::button)]")
 _BESIDE = strings_of("descendant::text()[not(ancestor::a)]")

@@ -75,10 +75,9 @@ COMMON_LANGUAGES = _words(
 """Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
 CONTROLS = frozenset(
     {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "copy to clipboard", "expand all",
-     "collapse all", "edit", "show more", "show less", "toggle", "#", "print", "print page",
-     "print this page", "share", "share this page", "email", "save", "yes", "no"}
+     "collapse all", "edit", "show more", "show less", "toggle", "#"}
 )  # fmt: skip
-"""Texts of buttons, and of links that lead nowhere, that do something and are no word of the text."""
+"""Texts of buttons that do something, and are no word of the text."""
 NOT_A_LANGUAGE = _words(
     "active annotate astro-code auto block cell-code cell-output chroma code code-block"
     " code-with-copy codehilite compile_fail content copy-enabled copyable default doc-text downlit"
