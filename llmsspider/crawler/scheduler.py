@@ -50,7 +50,7 @@ def resumed_run(path: str | None) -> str | None:
         return str(state["run"])
     if state.get("outcome") is None:
         why = "was left by a crawl that did not end cleanly: it is discarded, all is crawled"
-        logger.warning("JOBDIR %s %s", path, why)
+        logger.warning("JOBDIR %s %s; a feed by -o gets its rows again", path, why)
     for name in ("requests.queue", "requests.seen", "spider.state", MARKER):
         target = Path(path, name)
         if target.is_dir():

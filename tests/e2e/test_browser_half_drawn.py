@@ -30,7 +30,8 @@ def half_drawn() -> str:
 
 def test_one_page_with_an_empty_place_is_rendered_to_see(serve, run_crawl):
     """Whoever answers each address with the same bytes has more than one page with them."""
-    site = serve(dict.fromkeys([*CHAPTERS, "/no-such-page-of-this-site"], half_drawn()))
+    site = serve(dict.fromkeys(CHAPTERS, half_drawn()))
+    site.missing = half_drawn()
     documents = run_crawl(f"{site.url}/").by_path(site.url)
     assert set(documents) == set(CHAPTERS)
     for path, title in (("/", "Home"), ("/one", "One"), ("/two", "Two")):

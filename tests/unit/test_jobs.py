@@ -53,6 +53,7 @@ def test_what_cannot_be_continued_is_discarded(folder, caplog, marker, warned):
     assert resumed_run(str(folder)) is None
     assert left(folder) == {"mine.txt"}
     assert ("did not end cleanly" in caplog.text) is warned
+    assert ("a feed by -o gets its rows again" in caplog.text) is warned
 
 
 @pytest.mark.parametrize("path", [None, ""])

@@ -7,8 +7,9 @@ of code is drawn in it, or where several addresses of the host show the same tex
 
 import asyncio
 import re
+from collections.abc import Collection
 
-from llmsspider.items import Page, PageMeta
+from llmsspider.items import Page, content_hash
 from llmsspider.web.urls import host, page_key
 
 LIKELY = re.compile(
@@ -16,9 +17,6 @@ LIKELY = re.compile(
     r"|(?:^|[.#_-])(?:code|samples?|snippets?|examples?)(?:\Z|[._-])"
 )
 """Names of empty elements that are rendered to see, whatever other pages hold."""
-
-NO_PAGE = "/no-such-page-of-this-site"
-"""An address that a host is asked for once; a program that draws its routes answers it too."""
 
 MAX_TEXTS = 50_000
 """Maximum number of pages whose texts are compared with those of others."""
@@ -29,31 +27,21 @@ class HalfDrawnPages:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()  # held while a page is rendered to see
-        self._first: dict[tuple[str, int], bytes] = {}  # the first page of a host with a text
-        self._of_nothing: dict[str, str | None] = {}  # Markdown, by host
+        self._first: dict[tuple[str, str], bytes] = {}  # the first page of a host with a text
         self._is_filled: dict[tuple[str, str], bool] = {}
 
-    def boxes(self, url: str, page: Page) -> list[str]:
-        """Return the empty elements of a page that are worth a look."""
+    def boxes(self, url: str, page: Page, of_nothing: Collection[str]) -> list[str]:
+        """Return the empty elements of a page that are worth a look. `of_nothing` are the hashes of
+        what the site shows for files that it does not have.
+        """
         key = page_key(url)
         first = key
+        text = content_hash(page.markdown)
         if len(self._first) < MAX_TEXTS:
-            first = self._first.setdefault((host(url), hash(page.markdown)), key)
-        if first != key or self._of_nothing.get(host(url)) == page.markdown:
+            first = self._first.setdefault((host(url), text), key)
+        if first != key or text in of_nothing:
             return page.meta.mounts
         return [mount for mount in page.meta.mounts if LIKELY.search(mount)]
-
-    def takes_probe(self, url: str, meta: PageMeta) -> bool:
-        """Say whether to ask the host, once, for a page that it does not have."""
-        is_new = host(url) not in self._of_nothing
-        takes = is_new and any(mount[0] == "#" for mount in meta.mounts)
-        if takes:
-            self._of_nothing[host(url)] = None
-        return takes
-
-    def learn_answer(self, url: str, markdown: str) -> None:
-        """Learn what a host shows for a page that it does not have."""
-        self._of_nothing[host(url)] = markdown
 
     def is_filled(self, url: str, boxes: list[str]) -> bool | None:
         """Say whether scripts fill one of these elements; None where a page is to be rendered."""

@@ -5,17 +5,17 @@ them.
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 
 from llmsspider.crawler.bot_walls import names_itself
 from llmsspider.crawler.callbacks.api_pages import ApiPages, without_validators
-from llmsspider.crawler.callbacks.half_drawn import NO_PAGE, HalfDrawnPages
+from llmsspider.crawler.callbacks.half_drawn import HalfDrawnPages
 from llmsspider.crawler.learn.drawn import Drawn
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -46,7 +46,6 @@ from llmsspider.crawler.requests import (
 )
 from llmsspider.errors import (
     BrowserUnavailableError,
-    ConversionError,
     ErrorKind,
     RenderingError,
 )
@@ -208,15 +207,21 @@ class Renderer(UsesRun):
         is_drawn = state is not None and state.origin == "rendered" and known.is_usable(state)
         if not is_drawn or not known.trusted or self.arguments.render == "never":
             return False
-        for url, before in drawn.files.items():
+        is_same = await self._are_same(drawn.files, request, answered)
+        self._changed = 0 if is_same else self._changed + 1
+        if is_same and drawn.has_routes:
+            self.site.learn_routes(answered.page_url)
+        return is_same
+
+    async def _are_same(
+        self, files: Mapping[str, str], request: Request, answered: PageResponse
+    ) -> bool:
+        """Say whether files, by URL, have the hashes that they had; each is requested once."""
+        for url, before in files.items():
             if url not in self._files:
                 self._files[url] = asyncio.ensure_future(self._file_hash(url, request, answered))
             if await self._files[url] != before:
-                self._changed += 1
                 return False
-        self._changed = 0
-        if drawn.has_routes:
-            self.site.learn_routes(answered.page_url)
         return True
 
     async def _file_hash(self, url: str, request: Request, answered: PageResponse) -> str | None:
@@ -258,22 +263,9 @@ class Renderer(UsesRun):
             return await self._in_browser(request, answered, result, unread, needs=meta.is_shell)
         if not meta.mounts or self.arguments.render == "never":
             return answered, self._unrendered(request, result, "render=never")
-        boxes = await self._boxes(request, answered, result)
+        of_nothing = self.site.soft404_hashes
+        boxes = self._half_drawn.boxes(answered.page_url, result.page, of_nothing)
         return await self._filled(request, answered, result, boxes) if boxes else (answered, result)
-
-    async def _boxes(
-        self, request: Request, answered: PageResponse, result: PageResult
-    ) -> list[str]:
-        """Return the empty elements of a page that scripts may fill."""
-        half_drawn = self._half_drawn
-        url = urljoin(answered.fetched_url, NO_PAGE)
-        async with half_drawn.lock:
-            if half_drawn.takes_probe(url, result.page.meta):
-                with suppress(NestedDownloadError, ConversionError):
-                    answer = await download_form(self.crawler, url, request, answered)
-                    shown = await read_page(answer, self.workers, listed=False)
-                    half_drawn.learn_answer(url, shown.page.markdown)
-        return half_drawn.boxes(answered.page_url, result.page)
 
     async def _filled(
         self, request: Request, answered: PageResponse, result: PageResult, boxes: list[str]
@@ -428,18 +420,21 @@ class Renderer(UsesRun):
         is_known_lack = bool(rendering.failed or rendering.pending)
         if page.meta.api_files is not None and not is_known_lack:
             return True  # its file may be read
-        dropped = drop_reason(page.markdown, page.meta.title)
-        if dropped is not None and dropped.reason == "soft-404" and rendering.is_not_there:
+        if page.meta.is_template:
+            return False
+        dropped = drop_reason(page.markdown, page.meta.title) if rendering.is_not_there else None
+        if dropped is not None and dropped.reason == "soft-404":
             return True
         if rendering.failed and _SAYS_FAILED.search(page.markdown):
             return False
         if rendering.pending and not self._shows_more(key, page.markdown):
             return False
         enough = ENOUGH_TEXT if is_known_lack else SOME_TEXT
-        stored = self.known.load(key) if self.known.state(key) is not None else None
-        if stored is not None:
-            enough = max(enough, len(stored.text) // 2)
-        return len(page.markdown) >= enough and not page.meta.is_template
+        return len(page.markdown) >= max(enough, self._stored_size(key) // 2)
+
+    def _stored_size(self, key: bytes) -> int:
+        stored = self.known.load(key)
+        return len(stored.text) if stored is not None else 0
 
     def _remember(self, key: bytes, markdown: str) -> None:
         """Remember the paragraphs of a page that loaded whole."""
