@@ -149,6 +149,7 @@ class Suspect:
     blank: bool = False  # a tenth of the stored text is left, or less, and there is no link at all
     cut: bool = False  # it ends where the stored text went on
     start: bool = False
+    edited: bool = False  # it has enough words of the stored text to be an edition of it
     redirected: bool = False  # it was reached by a redirect, and nothing links to it
     false_304: bool = False
     rewriting: Rewriting | None = None

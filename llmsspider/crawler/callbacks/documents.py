@@ -439,8 +439,9 @@ class Documents(UsesRun):
         """
         self.waiting.keep(WaitingPage("wall", request, record, suspect=suspect))
         # an outage of one page does not hide those behind it: links as they are stored, of a
-        # new page as it is
-        state = self.known.state(record.key)
+        # new page, or of an edition of it, as it is
+        is_edited = suspect is not None and suspect.edited
+        state = None if is_edited else self.known.state(record.key)
         known = record if state is None else self.known.load(state.key)
         if known is not None:
             yield from self.requests.links(known.follow, record.depth + 1, on=record.url)

@@ -107,6 +107,7 @@ class SuspectAnswers(UsesRun):
             return None
         if not bot_walls.is_rewritten(before, text):
             suspect.text = content_hash(text)  # its words that vary are its own
+            suspect.edited = True
             is_short = len(before) < bot_walls.SHORT
             return None if suspect.rewriting is None or is_short else suspect
         suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
