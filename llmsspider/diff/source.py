@@ -137,15 +137,21 @@ class SourceChanges:
 
 
 def changes_since(
-    store: Store, source: str, since: int, *, keep_noise: bool = False
+    store: Store,
+    source: str,
+    since: int,
+    *,
+    until: int | None = None,
+    keep_noise: bool = False,
 ) -> SourceChanges:
     """Compare every page that changed after the change `since` with what it was then. Raises
     `StoreError`.
 
-    `keep_noise` reports noise as any other change.
+    `until` is the last change that counts, that of the history by default. `keep_noise` reports
+    noise as any other change.
     """
-    result = SourceChanges(source, since, store.last_seq())
-    pages = list(_compared_pages(store.history_since(since), since))
+    result = SourceChanges(source, since, store.last_seq() if until is None else until)
+    pages = list(_compared_pages(store.history_since(since, until), since))
     if not keep_noise:
         _fold(pages)
     for page in pages:

@@ -6,16 +6,26 @@ import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import cache
 from itertools import groupby
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, LargeBinary, Select, bindparam, case, func, select, type_coerce
+from sqlalchemy import (
+    Connection,
+    LargeBinary,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    select,
+    type_coerce,
+)
 
 from llmsspider.errors import StoreError
-from llmsspider.items import ChangeKind, Link, LlmsEntry, decompress
+from llmsspider.items import Change, ChangeKind, Link, LlmsEntry, decompress
 from llmsspider.store import runs
 from llmsspider.store.database import Database, batches
 from llmsspider.store.records import (
@@ -343,20 +353,23 @@ class SourceReader:
             rows = zip(self._by_id(connection, ids, parts), was_new, strict=True)
             yield from (_replayed(row, is_new, kinds.get(row["id"], ())) for row, is_new in rows)
 
-    def history_since(self, seq: int) -> Iterator[PageHistory]:
+    def history_since(self, seq: int, until: int | None = None) -> Iterator[PageHistory]:
         """Every page changed after `seq`, as `changes_since` gives it, with its earlier contents
-        that are kept.
+        that are kept; with `until`, as it was after that change, however it went on.
         """
         with self._snapshot() as connection:
-            ids, was_new = self._changed(connection, seq)
+            ids, was_new = self._changed(connection, seq, until)
             for start in range(0, len(ids), HISTORY_CHUNK):
                 portion = ids[start : start + HISTORY_CHUNK]
                 versions = _versions(connection, portion)
+                last = {} if until is None else _last_changes(connection, portion, until)
                 found = self._by_id(connection, portion, WHOLE)
                 for row, is_new in zip(found, was_new[start:], strict=False):
-                    yield PageHistory(
-                        _replayed(row, is_new, ()), bool(is_new), versions.get(row["id"], ())
-                    )
+                    earlier = versions.get(row["id"], ())
+                    now = _replayed(row, is_new, ())
+                    history = PageHistory(now, bool(is_new), earlier)
+                    ended = last.get(row["id"])
+                    yield history if ended is None else _as_of(history, ended)
 
     def versions_of(self, key: bytes) -> tuple[Version, ...]:
         """The earlier contents of one page that are kept, oldest first."""
@@ -444,13 +457,19 @@ class SourceReader:
             )
             yield from map(_state, found)
 
-    def _changed(self, connection: Connection, since: int) -> tuple[array[int], bytes]:
-        """Row ids of the pages changed after `since`, by last change; 1 for each whose first change
-        made it.
+    def _changed(
+        self, connection: Connection, since: int, until: int | None = None
+    ) -> tuple[array[int], bytes]:
+        """Row ids of the pages changed after `since`, and not after `until` for the first time, by
+        last change; 1 for each whose first change made it.
         """
         later = select(change.c.change).where(change.c.page_id == page.c.id, change.c.seq > since)
+        if until is not None:
+            later = later.where(change.c.seq <= until)
         first = later.order_by(change.c.seq).limit(1).scalar_subquery()
         found = select(page.c.id, first).where(_MINE, page.c.seq > since).order_by(page.c.seq)
+        if until is not None:
+            found = found.where(first.is_not(None))
         ids = array("q")
         was_new = bytearray()
         for page_id, kind in connection.execute(found, self._parameters()):
@@ -503,6 +522,40 @@ class SourceReader:
                 f"page store: {self._name!r} is not stored yet; call upsert_source first"
             )
         return self._source_id
+
+
+_RUN_OF_CHANGE = and_(
+    change.c.source_id == run_table.c.source_id, change.c.run == run_table.c.number
+)
+
+
+def _last_changes(connection: Connection, page_ids: Sequence[int], until: int) -> dict[int, Any]:
+    """The last change of pages that is not after `until`, by their row ids."""
+    wanted = (
+        select(change.c.page_id, change.c.seq, change.c.change, change.c.reason, run_table.c.id)
+        .join_from(change, run_table, _RUN_OF_CHANGE)
+        .where(change.c.page_id.in_(page_ids), change.c.seq <= until)
+        .order_by(change.c.seq)
+    )
+    return {row.page_id: row for row in connection.execute(wanted)}
+
+
+def _as_of(history: PageHistory, ended: Any) -> PageHistory:
+    """Return the history of a page up to a change: what it was then, as far as that is kept."""
+    now = history.now
+    if now.seq <= ended.seq:
+        return history
+    earlier = tuple(one for one in history.versions if one.seq <= ended.seq)
+    was_new = history.was_new and ended.change != "deleted"
+    kind: Change = "new" if was_new else ended.change
+    text = earlier[-1] if earlier and ended.change != "deleted" else None
+    record = replace(now.record, content=None)
+    if text is not None:
+        record = replace(
+            record, content=text.content, content_hash=text.content_hash, title=text.title
+        )
+    stored = StoredPage(record, ended.seq, kind, ended.id, ended.reason)
+    return PageHistory(stored, history.was_new, earlier[:-1] if text is not None else earlier)
 
 
 def _versions(connection: Connection, page_ids: Sequence[int]) -> dict[int, tuple[Version, ...]]:

@@ -154,17 +154,18 @@ class Pages:
         return self._shown("page.html.j2", page=view, tab=tab, with_pictures=with_pictures)
 
     async def night(self, request: Request) -> Response:
-        """What changed since a night."""
+        """What changed in a night, or since a number of the history."""
         since = _number(request, "since") if "since" in request.query_params else None
-        changes, nights = await self._read(views.night, _query(request, "source"), since)
-        return self._shown("night.html.j2", changes=changes, nights=nights)
+        run_id = request.query_params.get("run")
+        view = await self._read(views.night, _query(request, "source"), run_id, since)
+        return self._shown("night.html.j2", changes=view.changes, view=view)
 
     async def feed(self, request: Request) -> Response:
         """The changes of the last night as an Atom feed."""
         name = _query(request, "source")
         record = await self._read(views.record_of, name)
-        changes, _ = await self._read(views.night, name)
-        body = updated_feed(None, changes, record.url, datetime.now(UTC))
+        view = await self._read(views.night, name)
+        body = updated_feed(None, view.changes, record.url, datetime.now(UTC))
         return Response(body, media_type="application/atom+xml")
 
     async def add(self, request: Request) -> Response:

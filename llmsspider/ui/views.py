@@ -321,16 +321,37 @@ def differences(page: PageRecord, cut: Mapping[str, Any]) -> Sequence[Hunk]:
     return compare(blocks(page.content or ""), blocks(cut["content"] or ""))[0]
 
 
+@dataclass(slots=True, frozen=True)
+class NightView:
+    """What a night changed, beside the other nights; None for all changes since a number."""
+
+    changes: SourceChanges
+    nights: Sequence[Night]
+    shown: Night | None
+
+
 def night(
-    library: Library, name: str, since: int | None = None
-) -> tuple[SourceChanges, Sequence[Night]]:
-    """Return the changes since a number of the history, and the nights; without a number, those of
-    the last night.
+    library: Library, name: str, run_id: str | None = None, since: int | None = None
+) -> NightView:
+    """Return what one run changed, the last one by default; with `since`, all changes after that
+    number of the history. Raises `SearchError` for a run that is not known.
     """
     with closing(library.store(name)) as store:
-        nights = nights_of(store.runs())
-        begun = [one.run.seq_before for one in nights]
-        start = begun[-1] if since is None and begun else since or 0
-        changes = changes_since(store, name, start)
+        runs = store.runs()
+        nights = nights_of(runs)
+        if since is not None or not runs:
+            return NightView(_shown_changes(store, name, since or 0, None), nights, None)
+        ids = [run.id for run in runs]
+        if run_id is not None and run_id not in ids:
+            raise SearchError(f"{name!r} has no run {run_id[:100]!r}")
+        place = ids.index(run_id) if run_id is not None else len(runs) - 1
+        until = runs[place + 1].seq_before if place + 1 < len(runs) else None
+        changes = _shown_changes(store, name, runs[place].seq_before, until)
+    shown = next((one for one in nights if one.run.id == ids[place]), None)
+    return NightView(changes, nights, shown)
+
+
+def _shown_changes(store: Store, name: str, since: int, until: int | None) -> SourceChanges:
+    changes = changes_since(store, name, since, until=until)
     del changes.pages[SHOWN_PAGES:]
-    return changes, nights
+    return changes

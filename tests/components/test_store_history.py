@@ -50,6 +50,37 @@ def test_the_contents_of_changed_and_deleted_pages_are_kept(place: Place):
     assert (a.now.change, a.was_new, a.now.record.content) == ("changed", False, "three\n")
 
 
+def test_pages_are_as_they_were_after_a_run_however_they_went_on(place: Place):
+    store = place.open()
+    crawl(store, {"a": "one\n", "b": "b\n", "c": "c\n"})
+    second = crawl(store, {"a": "two\n", "b": None, "d": "d\n"})
+    third = crawl(store, {"a": "three\n", "b": "again\n", "d": None})
+
+    def night(since: int, until: int | None) -> dict[str, tuple[str, str | None, list[str]]]:
+        return {
+            one.now.record.url.rpartition("/")[2]: (
+                one.now.change,
+                one.now.record.content,
+                [old.content for old in one.versions],
+            )
+            for one in store.history_since(since, until)
+        }
+
+    assert night(0, second) == {
+        "a": ("new", "one\n", []),
+        "b": ("new", "b\n", []),
+        "c": ("new", "c\n", []),
+    }
+    assert night(second, third) == {
+        "a": ("changed", "two\n", ["one\n"]),
+        "b": ("deleted", None, ["b\n"]),
+        "d": ("new", "d\n", []),
+    }
+    assert night(third, None) == night(third, store.last_seq())
+    runs = {one.now.run for one in store.history_since(second, third)}
+    assert runs == {store.runs()[1].id}
+
+
 def test_two_changes_of_a_page_in_one_batch_lose_neither(place: Place):
     store = place.open()
     store.begin_run("crawl", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html as html_module
 import json
 import os
 import re
@@ -62,6 +63,12 @@ def test_sources_pages_search_and_changes(site, tmp_path):
         night = page.ask("/night?source=docs")[1]
         assert "1 changed" in night
         assert "<ins>sixty</ins>" in night
+        earlier = re.search(r'href="(/night\?source=docs&amp;run=[^"]+)"', night)
+        assert earlier
+        first = page.ask(html_module.unescape(earlier[1]))[1]
+        assert ">Waiting<" in first
+        assert "sixty" not in first, "what was told in a later night"
+        assert page.ask("/night?source=docs&run=nothing")[0] == 400
         assert "Home" in page.ask(f"{link[1]}&tab=links")[1]
         for view in ("/search?q=wait", link[1], f"{link[1]}&tab=raw", "/night?source=docs"):
             text = page.ask(view)[1]
