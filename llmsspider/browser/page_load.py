@@ -179,11 +179,11 @@ class Traffic:
         found = {url: hashed for url, hashed in self.files.items() if hashed is not None}
         return found if len(found) == len(self.files) <= MAX_NOTED else None
 
-    def end(self, silent: list[str]) -> None:
+    def end(self) -> None:
         """Stop recording: requests that are still under way when the page was read end when it is
-        closed. `silent` are the URLs of sockets without a message.
+        closed.
         """
-        self.pending = [*(request.url for request in self.awaited), *silent][:MAX_NOTED]
+        self.pending = [request.url for request in self.awaited][:MAX_NOTED]
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
 
@@ -392,6 +392,13 @@ async def read_frames(scripts: Scripts, traffic: Traffic) -> None:
         await scripts.answer(FRAMES, False, MAX_FRAMES, ENOUGH_TEXT)
 
 
+async def _end(scripts: Scripts, traffic: Traffic) -> None:
+    """Stop recording; sockets that have had no message are pending, too."""
+    traffic.end()
+    silent = await scripts.evaluate(SILENT) or []
+    traffic.pending += silent[:MAX_NOTED]
+
+
 class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it is not typed
     """Starts the browser at `start`, and reads a page when it has loaded.
 
@@ -493,7 +500,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
             await scripts.stop()
         elif not traffic.spec:
             return await self._read_opened(scripts, traffic)
-        traffic.end(await scripts.evaluate(SILENT) or [])
+        await _end(scripts, traffic)
         return await self._read(scripts, traffic)
 
     async def _read_opened(self, scripts: Scripts, traffic: Traffic) -> str:
@@ -508,7 +515,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
             if await scripts.evaluate(PLACE) == place:
                 await read_frames(scripts, traffic)
                 html = await self._read(scripts, traffic)
-        traffic.end(await scripts.evaluate(SILENT) or [])
+        await _end(scripts, traffic)
         return html
 
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:

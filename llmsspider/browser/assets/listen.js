@@ -34,7 +34,7 @@
       constructor(...given) {
         super(...given);
         silent.set(this.url, performance.now());
-        this.addEventListener('message', () => silent.delete(this.url), {once: true});
+        for (const kind of ['message', 'error', 'close']) this.addEventListener(kind, () => silent.delete(this.url), {once: true});
       }
     };
   }
