@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from llmsspider import errors
 from llmsspider.config.arguments import DocsArguments
+from llmsspider.config.sources import default_name
 from llmsspider.crawler.addresses import Addresses
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.known_pages import KnownPages
@@ -221,8 +222,10 @@ def _invalid(discovery: Discovery, start_page: Page) -> Iterator[tuple[str, str]
 
 def _commands(arguments: DocsArguments, scope: Scope, filtered: Container[str]) -> dict[str, str]:
     """Return ready-to-paste commands by what they do."""
-    source = ["-a", f"source={arguments.source}"] if arguments.source else []
-    start = errors.command("crawl", "docs", "-a", f"url={arguments.url}", *source)
+    url = str(arguments.url)
+    is_named = arguments.source not in {None, default_name(url)}
+    source = ["-a", f"source={arguments.source}"] if is_named else []
+    start = errors.command("crawl", "docs", "-a", f"url={url}", *source)
     commands = {"as planned": start}
     if "out-of-scope" in filtered:
         commands["the whole host"] = (

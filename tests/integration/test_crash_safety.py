@@ -15,13 +15,14 @@ from site_server import Site
 from sites import html
 
 CHANCE = random.Random(1)
+SAYS = "What each of these pages says, whatever stands in the paragraph that comes after this one."
 SOON = {"sqlite": (0.01, 0.1), "postgresql": (0.01, 0.1)}
 
 
 def large_pages(number: int, size: int = 10_000) -> dict[str, str]:
     """A site of pages that do not compress below `size` bytes each."""
     texts = {
-        f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(size).hex()}</p>")
+        f"/p{n}.html": html(f"P{n}", f"<p>{SAYS}</p><p>{CHANCE.randbytes(size).hex()}</p>")
         for n in range(number)
     }
     return {

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
-import sqlite3
 import threading
-from contextlib import closing
 
 import pytest
 from crawling import begin_crawl, command, crawl
@@ -280,30 +278,3 @@ def test_two_crawls_of_one_source_at_once_both_finish(serve, tmp_path):
     last = crawl(f"{site.url}/", folders[0], settings={"LLMS_DATA_DIR": tmp_path / "shared"})
     assert {document["change"] for document in last.documents} == {"unchanged"}
     assert len(last.documents) == 31
-
-
-def test_what_an_earlier_version_learned_outlives_a_run_that_is_killed(serve, tmp_path):
-    """Tags lay among the forms of hosts: the first write of a run has them at their new place."""
-    half = Half(serve, 12, after=6)
-    half.go.set()
-    half.site.pages["/p0.html"] = html(
-        "Zero", "<p>The text of it, with a <a rel=tag href='/t'>t</a>.</p>"
-    )
-    crawl(f"{half.site.url}/", tmp_path)
-    (store,) = tmp_path.rglob("*.sqlite")
-    with closing(sqlite3.connect(store)) as database, database:
-        [(forms, discovery)] = database.execute("SELECT forms, discovery FROM source").fetchall()
-        forms, discovery = json.loads(forms), json.loads(discovery)
-        tags = discovery.pop("tags")
-        forms["*"] = {**forms.get("*", {}), "tags": tags}
-        database.execute(
-            "UPDATE source SET forms = ?, discovery = ?", (json.dumps(forms), json.dumps(discovery))
-        )
-    half.go.clear()
-    half.reached.clear()
-    half.site.pages["/p0.html"] = html("Zero", "<p>The text of it.</p>")
-    half.begin(tmp_path).kill()
-    half.go.set()
-    with closing(sqlite3.connect(store)) as database:
-        [(discovery,)] = database.execute("SELECT discovery FROM source").fetchall()
-    assert json.loads(discovery)["tags"] == tags == [f"{half.site.url}/t"]

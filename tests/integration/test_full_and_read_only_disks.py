@@ -22,6 +22,7 @@ from llmsspider.store.database import source_file
 
 WORKER = ROOT / "tests" / "support" / "store_worker.py"
 CHANCE = random.Random(1)
+SAYS = "What each of these pages says, whatever stands in the paragraph that comes after this one."
 
 
 class Disk:
@@ -68,7 +69,7 @@ def llmsspider(disk: Disk) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def pages(number: int) -> dict[str, str]:
     texts = {
-        f"/p{n}.html": html(f"P{n}", f"<p>{CHANCE.randbytes(10_000).hex()}</p>")
+        f"/p{n}.html": html(f"P{n}", f"<p>{SAYS}</p><p>{CHANCE.randbytes(10_000).hex()}</p>")
         for n in range(number)
     }
     return {
