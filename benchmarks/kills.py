@@ -357,9 +357,8 @@ class Rounds:
         going = work.killed(arguments, moment)
         self.phases[moment.phase] += going
         good = True
-        if (
-            name == "chunks"
-        ):  # a consumer reads the file after each run: it is that of yesterday or a whole new one
+        # a consumer reads the file after each run: it is that of yesterday or a whole new one
+        if name == "chunks":
             shutil.copy(work.folder / "chunks.jsonl", work.folder / "chunks-killed.jsonl")
         if name == "export":
             good = (work.folder / "chunks.jsonl").read_bytes() == old or kind.state(

@@ -189,9 +189,8 @@ class LyingSite:
         candidates = ["/", *(f"/{name}" for name in sorted(self.editions))]
         if kind in ONLY_START:
             candidates = ["/"]
-        if (
-            kind == "wall-few"
-        ):  # of one page alone nobody can say that it is none, where it was never seen
+        # of one page alone nobody can say that it is none, where it was never seen
+        if kind == "wall-few":
             candidates = ["/", *(f"/{name}" for name in sorted(self.editions) if name in before)]
         chosen = self.chance.sample(candidates, max(1, int(share * len(candidates))))
         wall = made(self.chance)

@@ -282,9 +282,8 @@ def run_simulation(options: argparse.Namespace) -> None:
                 order=options.order,
             )
             asked = sources
-            if (
-                name == "named"
-            ):  # the changed pages and a sample of a fiftieth, as many again, are requested
+            # the changed pages and a sample of a fiftieth, as many again, are requested
+            if name == "named":
                 asked = [
                     replace(one, pages=max(3, round(2 * options.changed * one.pages)))
                     for one in sources

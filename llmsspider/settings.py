@@ -56,9 +56,8 @@ TWISTED_DNS_RESOLVER = "llmsspider.downloadermiddlewares.resolver.AddressGuardRe
 PLAYWRIGHT_MAX_PAGES_PER_CONTEXT = 4  # pages rendered at the same time
 PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT = 30_000  # milliseconds until the answer for a page begins
 PLAYWRIGHT_ABORT_REQUEST = "llmsspider.browser.page_load.is_needless"  # no images, media and fonts
-PLAYWRIGHT_PROCESS_REQUEST_HEADERS = (
-    None  # the browser's own; those of Scrapy would go along with redirects
-)
+# the browser's own; those of Scrapy would go along with redirects
+PLAYWRIGHT_PROCESS_REQUEST_HEADERS = None
 
 # --- the path of a page (docs/explanation/architecture.md) ---
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -141,9 +140,8 @@ EXTENSIONS_BASE: dict[str, int | None] = {
     "llmsspider.extensions.report_writer.ReportWriter": 20,
     "llmsspider.extensions.live_page.LivePage": 30,  # its last event links the report
 }
-CONCURRENT_ITEMS = (
-    1  # Scrapy starts as many tasks for each response, and one has one document at most
-)
+# Scrapy starts as many tasks for each response, and one has one document at most
+CONCURRENT_ITEMS = 1
 FEED_EXPORTERS_BASE = {
     **scrapys.FEED_EXPORTERS_BASE,
     "jsonlines": "llmsspider.output.feeds.JsonLinesExporter",
@@ -173,9 +171,8 @@ FEED_STORAGES_BASE = {
 # --- manners and safety, what the middlewares need (docs/explanation/politeness.md,
 # docs/explanation/security.md) ---
 AUTOTHROTTLE_MAX_DELAY = 120.0  # seconds; what a Crawl-delay or Retry-After can require, too
-AUTOTHROTTLE_TARGET_CONCURRENCY = (
-    2.0  # requests under way at a time to a host with a bound; Scrapy's default is 1
-)
+# requests under way at a time to a host with a bound; Scrapy's default is 1
+AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 DOWNLOADER = (  # holds CONCURRENT_REQUESTS_PER_DOMAIN
     "llmsspider.downloadermiddlewares.downloader.Downloader"
 )
@@ -184,9 +181,8 @@ DOWNLOAD_VERIFY_CERTIFICATES = True  # Scrapy's default is False
 # --- jobs of Scrapy Cloud only (docs/how-to/scrapy-cloud.md) ---
 if os.environ.get("SHUB_JOBKEY"):
     LLMS_CONVERT_WORKERS = "1"  # the cores are the machine's, the memory is the job's
-    if os.environ.get(
-        "DOTSCRAPY_DIR"
-    ):  # what DotScrapy persistence keeps, where it is not ./.scrapy
+    # what DotScrapy persistence keeps, where it is not ./.scrapy
+    if os.environ.get("DOTSCRAPY_DIR"):
         LLMS_DATA_DIR = os.path.join(os.environ["DOTSCRAPY_DIR"], "llmsspider")  # noqa: PTH118
     EXTENSIONS_BASE |= {
         # beside the platform's own, whose items it takes over

@@ -337,9 +337,8 @@ class SourceIndex:
         for row in self._in("SELECT key, url, title FROM page WHERE key", keys):
             version = tree_of(row.url).get("version")
             superseded = False
-            if (
-                version is not None
-            ):  # the page may be there in a newer one, or without one (the current one)
+            # the page may be there in a newer one, or without one (the current one)
+            if version is not None:
                 newer = [
                     other for other in self._versions() if version_key(other) > version_key(version)
                 ]

@@ -74,9 +74,8 @@ READ_AHEAD = 10  # pages that are read from the store at once
 DEFAULT_LIMIT = 8
 MAX_RESULTS = 50
 MAX_ANSWERS = 256  # answers of one source that are kept in memory
-SYNC_SECS = (
-    30.0  # seconds a search may spend on updating an index before it answers from what is indexed
-)
+# seconds a search may spend on updating an index before it answers from what is indexed
+SYNC_SECS = 30.0
 
 
 @dataclass(slots=True, frozen=True)

@@ -188,9 +188,8 @@ class AsyncCrawl(_Crawl):
                 if process.returncode is None:
                     interrupt(process)
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(
-                            process.communicate(), STOP_SECS
-                        )  # what it wants to send yet
+                        # what it wants to send yet
+                        await asyncio.wait_for(process.communicate(), STOP_SECS)
         finally:
             if process.returncode is None:
                 kill_group(process.pid)

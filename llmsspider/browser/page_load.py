@@ -434,9 +434,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         Chromium caches nothing. Frames stay empty until they are asked for: they, and a page that
         keeps reloading itself, get status 204; an aborted frame shows an error page.
         """
-        session = await page.context.new_cdp_session(
-            page
-        )  # a page that is busy computing accepts none
+        # a page that is busy computing accepts none
+        session = await page.context.new_cdp_session(page)
         self._scripts[page] = Scripts(page, session)
         self._traffic[page] = traffic = Traffic(page)
         await page.add_init_script(LISTEN)

@@ -174,9 +174,8 @@ class Command(DescribedCommand, CrawlCommand):
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""
         log = self.settings.get("LOG_FILE")
-        logged = (
-            bool(log) and value_problem("LOG_FILE", log) is None
-        )  # a Scrapyd job: nobody sees its stderr
+        # a Scrapyd job: nobody sees its stderr
+        logged = bool(log) and value_problem("LOG_FILE", log) is None
         if logged:
             self.settings.set("LOG_LEVEL", "ERROR", priority="cmdline")
             configure_logging(self.settings)
@@ -213,9 +212,8 @@ class Command(DescribedCommand, CrawlCommand):
         ended.
         """
         self.crawler = process.create_crawler(self._spider)
-        logging.raiseExceptions = (
-            False  # a line that a full disk does not take is no fault to report
-        )
+        # a line that a full disk does not take is no fault to report
+        logging.raiseExceptions = False
         gc.set_threshold(10_000, 20, 50)
         return process.crawl(self.crawler, **arguments)
 
@@ -263,9 +261,8 @@ def crawl_each() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     settings.setdict(orjson.loads(jobs.readline()), priority="cmdline")
-    with contextlib.redirect_stderr(
-        io.StringIO()
-    ):  # what it says of itself, each crawl says in its log
+    # what it says of itself, each crawl says in its log
+    with contextlib.redirect_stderr(io.StringIO()):
         process = AsyncCrawlerProcess(settings)
     working = asyncio.get_event_loop().create_task(_crawl_each(jobs, answers, process, settings))
     gc.freeze()  # what was imported stays
@@ -281,9 +278,8 @@ async def _crawl_each(
     reactor: Any = installed
 
     def answer(line: bytes) -> None:
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # a sync that was killed: the crawl goes on to its end
+        # a sync that was killed: the crawl goes on to its end
+        with contextlib.suppress(BrokenPipeError):
             os.write(answers, line)
 
     jobs = asyncio.StreamReader(limit=1 << 24)
@@ -293,9 +289,8 @@ async def _crawl_each(
         while line := await jobs.readline():
             process.settings = settings.copy()
             process.bootstrap_failed = False
-            with (
-                warnings.catch_warnings()
-            ):  # what was warned of once is said to the next crawl, too
+            # what was warned of once is said to the next crawl, too
+            with warnings.catch_warnings():
                 code, failed = await _crawl(process, orjson.loads(line), answer)
             gc.collect()
             bound = min(PEAK_MIB, process.settings.getfloat("MEMUSAGE_LIMIT_MB") or PEAK_MIB)

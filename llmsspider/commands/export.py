@@ -109,9 +109,8 @@ class Command(OneLineCommand):
         self.settings.set(
             "LLMS_VECTOR_STORE", f"http:{place}" if place.startswith("//") else place, "cmdline"
         )
-        crawler = SimpleNamespace(
-            settings=self.settings
-        )  # what a pipeline asks them for outside of a crawl
+        # what a pipeline asks them for outside of a crawl
+        crawler = SimpleNamespace(settings=self.settings)
         run = SimpleNamespace(config=Config.from_settings(self.settings))
         pipeline: Any = find(VECTOR_STORES[kind])
         try:

@@ -62,9 +62,8 @@ class Command(OneLineCommand):
         """Check everything, then crawl and print the summary."""
         from llmsspider.sync.lock import one_at_a_time
 
-        if not args and "".join(opts.scrapyd[-1:]).endswith(
-            ".toml"
-        ):  # `--scrapyd URL … FILE` takes it for a node
+        # `--scrapyd URL … FILE` takes it for a node
+        if not args and "".join(opts.scrapyd[-1:]).endswith(".toml"):
             args = [opts.scrapyd.pop()]
         if len(args) != 1:
             raise ArgumentsError([f"name one file, e.g. {errors.called()} sync sources.toml"])

@@ -77,9 +77,8 @@ def lost_parts(settings: BaseSettings) -> list[str]:
     lines = []
     for name, (ours, lost) in STAND_INS.items():
         path = settings[name]
-        kinds = getattr(
-            load_object(path), "__mro__", ()
-        )  # every scheduler is a subclass of another, to Scrapy
+        # every scheduler is a subclass of another, to Scrapy
+        kinds = getattr(load_object(path), "__mro__", ())
         if load_object(ours) not in kinds:
             given = path if isinstance(path, str) else global_object_name(path)
             lines.append(f"setting {name}: {given} is not derived from {ours}: {lost}")

@@ -241,12 +241,10 @@ class Config(BaseModel):
     )
 
     # --- of one crawl, set by no setting ---
-    own_code: str = (
-        ""  # the fingerprint of the code of the user that documents pass before the store
-    )
-    plan_only: bool = (
-        False  # whether the crawl is a plan: it stops after discovery and stores nothing
-    )
+    # the fingerprint of the code of the user that documents pass before the store
+    own_code: str = ""
+    # whether the crawl is a plan: it stops after discovery and stores nothing
+    plan_only: bool = False
     preset: dict[str, Any] = {}  # the arguments that its profile gives, as JSON has them
 
     @cached_property

@@ -42,9 +42,8 @@ LEAST = 2
 """Lines of code, rows, headings or links from which on they are missed, where they are enough of
 all.
 """
-PASSAGE = (
-    8  # words from which on a paragraph or item is a passage, which the other form has or has not
-)
+# words from which on a paragraph or item is a passage, which the other form has or has not
+PASSAGE = 8
 MANY_PASSAGES = 50  # of a form that the other has not; no more of them are compared with each other
 
 _WORD = re.compile(r"[^\W_]+")
@@ -102,9 +101,8 @@ class _Said:
     html: set[str] = field(default_factory=set)  # lines of HTML and components, which may hold code
     rows: set[str] = field(default_factory=set)
     headings: list[str] = field(default_factory=list)
-    links: dict[str, str] = field(
-        default_factory=dict
-    )  # where each leads, by the letters of its text
+    # where each leads, by the letters of its text
+    links: dict[str, str] = field(default_factory=dict)
 
 
 def _said(page: Page) -> _Said:

@@ -356,9 +356,8 @@ async def seed_requests(phase: Phase) -> AsyncIterator[Request]:
         yield phase.results(phase.spider.full_texts.pages())
         await phase.wait_until_idle()
         _crawl_lagging(phase, discovery)
-    for request in list(
-        _first_pages(phase, discovery)
-    ):  # before the first answer changes what is known
+    # before the first answer changes what is known
+    for request in list(_first_pages(phase, discovery)):
         yield request
     async for request in _listed_pages(phase, discovery):
         yield request

@@ -12,9 +12,8 @@ from llmsspider.errors import ErrorKind
 from llmsspider.items import content_hash
 from llmsspider.web.outcomes import MAX_WALL_TEXT
 
-SAME_TEXT = (
-    3  # least number of pages that differed before and have one text now for that text to be a wall
-)
+# least number of pages that differed before and have one text now for that text to be a wall
+SAME_TEXT = 3
 SHRUNK = 0.1  # least share of its former length that a page must have to be accepted at once
 
 KEPT_WORDS = 0.3
@@ -142,9 +141,8 @@ class Suspect:
     key: bytes
     text: str
     before: bytes | None
-    kind: ErrorKind | None = (
-        None  # the error kind that the answer shows by itself, see `own_evidence`
-    )
+    # the error kind that the answer shows by itself, see `own_evidence`
+    kind: ErrorKind | None = None
     bare: bool = False  # a tenth of the stored text is left, or less; or none of the stored links
     blank: bool = False  # a tenth of the stored text is left, or less, and there is no link at all
     cut: bool = False  # it ends where the stored text went on

@@ -316,9 +316,8 @@ async def _begin(phase: Phase) -> None:
         if settings.get("JOBDIR"):
             phase.waiting.closed.add("shape")  # a stop would lose them
         if phase.arguments.max_depth is not None:
-            phase.waiting.closed.add(
-                "links"
-            )  # depths are exact only where links are followed at once
+            # depths are exact only where links are followed at once
+            phase.waiting.closed.add("links")
         if phase.known.states:
             phase.waiting.closed.discard("moved")
         await discover_site(phase)

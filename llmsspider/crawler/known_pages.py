@@ -58,12 +58,10 @@ class KnownPages:
     it.
     """
 
-    states: dict[bytes, PageState] = field(
-        default_factory=dict
-    )  # the compact state of each stored page
-    aliases: dict[bytes, bytes] = field(
-        default_factory=dict
-    )  # key of another spelling to that of its page
+    # the compact state of each stored page
+    states: dict[bytes, PageState] = field(default_factory=dict)
+    # key of another spelling to that of its page
+    aliases: dict[bytes, bytes] = field(default_factory=dict)
     extractor_version: str = ""  # what stored content must be made with to be used again
     trusted: bool = True  # False ignores hashes and validators (`full=true`)
     number: int = 0  # of the run
@@ -339,9 +337,8 @@ class RecordedPages:
         self._store: Store = cast("Store", None)
         self._own_code = own_code
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
-        self.said_before: set[bytes] = (
-            set()
-        )  # pages that say the same in a better form: that is no change
+        # pages that say the same in a better form: that is no change
+        self.said_before: set[bytes] = set()
         self.written: dict[bytes, tuple[str, Change, list[ChangeKind]]] = {}
         """The URLs of those that are new or changed, and of which kinds the changes are."""
 

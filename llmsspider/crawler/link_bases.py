@@ -61,9 +61,8 @@ class PageLinks:
     root: str | None
     landed: Counter[Base] = field(default_factory=Counter)
     root_landed: Counter[Base] = field(default_factory=Counter)
-    is_index: bool = (
-        False  # known pages lie below the page: its source may be the index file of their folder
-    )
+    # known pages lie below the page: its source may be the index file of their folder
+    is_index: bool = False
     differs: bool = False  # the bases make a difference for some link
 
     @cached_property

@@ -15,9 +15,8 @@ from llmsspider.web.stats import FILTERED_AFTER_FETCH, Filtered, FilterReason
 
 Phase = Literal["starting", "discovery", "crawling", "verifying", "finishing", "finished"]
 
-MAX_EXAMPLES = (
-    50  # maximum number of examples of each filter reason and error kind; counts are always exact
-)
+# maximum number of examples of each filter reason and error kind; counts are always exact
+MAX_EXAMPLES = 50
 MAX_RECENT = 8  # number of pages that are named as the last ones
 # maximum number of points of the timeline; when there are more, every second one is removed
 MAX_POINTS = 240
@@ -75,15 +74,13 @@ class Progress:
     fallback_examples: list[Example] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    stored_at_stop: int = (
-        0  # pages that waited when the crawl was stopped: stored, and not exported
-    )
+    # pages that waited when the crawl was stopped: stored, and not exported
+    stored_at_stop: int = 0
     requests: int = 0  # requests of any kind
     received: int = 0  # bytes of the bodies of their answers, as they were sent
     unread: int = 0  # pages that were known and not done when the crawl was stopped
-    recent: deque[RecentPage] = field(
-        default_factory=lambda: deque(maxlen=MAX_RECENT)
-    )  # the pages done last
+    # the pages done last
+    recent: deque[RecentPage] = field(default_factory=lambda: deque(maxlen=MAX_RECENT))
     phases: list[tuple[Phase, float]] = field(default_factory=list)
     """The phases entered, each with the seconds since the start."""
     timeline: list[Point] = field(default_factory=list)
@@ -313,9 +310,8 @@ class Coverage:
     """How the site kept the run from seeing everything: stored pages stay, and the exit code of the
     command says it.
     """
-    unread: str | None = (
-        None  # a page that others are known by could not be read: stored pages stay
-    )
+    # a page that others are known by could not be read: stored pages stay
+    unread: str | None = None
     unseen: set[str] = field(default_factory=set)
     """The limits that filtered pages, by reason: pages that only those lead to were not seen."""
 
@@ -347,14 +343,12 @@ class Outputs:
     """Whether the outputs were stored where they belong, once the run is closed; None where there
     are none.
     """
-    undelivered: list[str] = field(
-        default_factory=list
-    )  # what an output could not deliver, in words
+    # what an output could not deliver, in words
+    undelivered: list[str] = field(default_factory=list)
     undelivered_since: int | None = None
     """The change to replay from, where an earlier run stored changes that it did not deliver."""
-    mirror: str | None = (
-        None  # what was done to the Markdown tree, in one line, once all pages are through
-    )
+    # what was done to the Markdown tree, in one line, once all pages are through
+    mirror: str | None = None
     report: str | None = None  # the text of the HTML report, once it is written
     chunks_before: dict[str, frozenset[str]] = field(default_factory=dict)
     """Ids of the chunks that changed and deleted documents had, by document id, where a feed asks

@@ -139,9 +139,8 @@ class Readings:
             "language": page.meta.language,
             "section": named,
         }
-        data = json.dumps(
-            {"raw_hash": raw_hash(body), **found}
-        ).encode()  # unlike orjson it takes any text
+        # unlike orjson it takes any text
+        data = json.dumps({"raw_hash": raw_hash(body), **found}).encode()
         read_by = self._known.extractor_version + START_PAGE
         self._known.keep_reading(StoredReading(url, None, body=data, read_by=read_by))
 

@@ -64,9 +64,8 @@ class RequestMeta(TypedDict, total=False):
     without them, else "linked"."""
     asset: bool  # it is a file beside the pages: a picture, an attachment
     alternate: bool  # its HTML named the Markdown of `md`; requested in this way once
-    canonical: (
-        str  # URL of the page that named this one as its address, or its own; it names no other
-    )
+    # URL of the page that named this one as its address, or its own; it names no other
+    canonical: str
     data: list[str]  # URLs of the data that the browser loaded for the page it rendered
     dead: str  # URL of its Markdown, which was not found; other pages it may belong to are tried
     failed: dict[str, str]  # what failed to load in the browser: why, by URL
@@ -84,12 +83,10 @@ class RequestMeta(TypedDict, total=False):
     discovery: bool  # requested by discovery
     source: bool  # fetched for its links only
     unchanged: bool  # the document of the page is as it was stored
-    spelled: (
-        str  # the address as this run's link or list spells it, where the store spells it otherwise
-    )
-    uncounted: (
-        str  # why the page that named it as its address is filtered; counted once it is answered
-    )
+    # the address as this run's link or list spells it, where the store spells it otherwise
+    spelled: str
+    # why the page that named it as its address is filtered; counted once it is answered
+    uncounted: str
     verify: str  # the stored page with this key (hex) is verified
     whole: bool  # no validators are sent: what a 304 would stand for is not enough
     synthetic: bool  # answered by the project itself, never sent
@@ -268,9 +265,8 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
         return "http"
     if isinstance(exception, ValueError) and text.startswith(URL_COMPLAINTS):
         return "invalid_url"
-    playwright = sys.modules.get(
-        "playwright.async_api"
-    )  # imported with the first page that is rendered
+    # imported with the first page that is rendered
+    playwright = sys.modules.get("playwright.async_api")
     if playwright is not None and isinstance(exception, playwright.Error):
         return "network"
     kinds = (KIND_OF_EXCEPTION[cls] for cls in type(exception).__mro__ if cls in KIND_OF_EXCEPTION)

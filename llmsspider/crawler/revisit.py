@@ -157,15 +157,12 @@ class Ledger:
     histories: dict[str, History] = field(default_factory=dict)
     checked: dict[bytes, Checked] = field(default_factory=dict)
     witnesses: list[Witness] = field(default_factory=list)  # those that were read in this run
-    by: Witness | None = (
-        None  # the witness that pages are left out by in this run, where there is one
-    )
-    unasked: set[bytes] = field(
-        default_factory=set
-    )  # the keys of the stored pages that are not requested
-    left_out: set[bytes] = field(
-        default_factory=set
-    )  # the keys of pages that were met and not requested
+    # the witness that pages are left out by in this run, where there is one
+    by: Witness | None = None
+    # the keys of the stored pages that are not requested
+    unasked: set[bytes] = field(default_factory=set)
+    # the keys of pages that were met and not requested
+    left_out: set[bytes] = field(default_factory=set)
     no_documents: dict[bytes, str] = field(default_factory=dict)
     """The URLs of pages that were requested, and are no documents as before, or not found."""
     dead: set[bytes] = field(default_factory=set)  # the keys of those that were not found

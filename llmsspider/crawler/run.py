@@ -67,9 +67,8 @@ class Run:
 
     outcome = ""  # scrapy's finish reason, once the spider has closed
 
-    discovers = (
-        True  # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
-    )
+    # whether the crawl begins with discovery and goes on in phases (`LlmsTxtStart`)
+    discovers = True
 
     remembers = True  # whether pages are stored
 

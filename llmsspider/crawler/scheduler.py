@@ -197,9 +197,8 @@ class BreadthFirstScheduler(Scheduler):
                     if page.request
                 ]
         for request in again:
-            with contextlib.suppress(
-                ValueError
-            ):  # not serialisable: it came from the queue in memory
+            # not serialisable: it came from the queue in memory
+            with contextlib.suppress(ValueError):
                 if self.dqs is not None:
                     self.dqs.push(request)
         self._held = None

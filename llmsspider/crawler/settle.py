@@ -91,23 +91,20 @@ class ReadPage:
 
     url: str  # the address that was requested
     meta: PageMeta = field(default_factory=PageMeta)  # what the page says of itself
-    refused: Filtered | None = (
-        None  # filtered whatever it says: its type, or its publisher's opt-out
-    )
+    # filtered whatever it says: its type, or its publisher's opt-out
+    refused: Filtered | None = None
     with_slash: str | None = None  # the address with a slash whose Markdown this is
     is_only_linked: bool = False  # nothing but links gives the page this spelling of its address
-    is_named: bool = (
-        False  # another page named this address as its own; what this one names is not followed
-    )
+    # another page named this address as its own; what this one names is not followed
+    is_named: bool = False
     markdown: str | None = None  # the URL of the Markdown that its HTML names
     is_wanted: bool = False  # it is a document even if it only lists others
     is_start: bool = False
     is_stored: bool = False  # it is as it was stored
     may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
     is_undecided: bool = False  # it is Markdown; samples are to show whether its HTML says more
-    suspect: Suspect | None = (
-        None  # why the answer may stand in place of the page, where anything says so
-    )
+    # why the answer may stand in place of the page, where anything says so
+    suspect: Suspect | None = None
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
     says_the_same: OfUrl = bool  # whether the page at an address has the same text
 
@@ -116,9 +113,8 @@ class Site(NamedTuple):
     """What the rules ask about a page's site."""
 
     in_scope: OfUrl  # whether the scope allows it
-    is_published: (
-        OfUrl  # the start page: in scope, and listed where only listed pages are published
-    )
+    # the start page: in scope, and listed where only listed pages are published
+    is_published: OfUrl
     leads_back: Callable[
         [str, str], bool
     ]  # whether the second, canonical, leads to the page or nowhere
@@ -375,9 +371,8 @@ class WaitingPage:
     """A page that waits, and why."""
 
     reason: Reason
-    request: Any = (
-        None  # the request that it answered; of `copy`, `shape` and `failed` the one to send
-    )
+    # the request that it answered; of `copy`, `shape` and `failed` the one to send
+    request: Any = None
     record: PageRecord | None = None  # the page as it was read; None where it was not
     facts: ReadPage | None = None  # what the rules know of it
     confirmed: bool = False  # it is as it was stored

@@ -32,9 +32,8 @@ from llmsspider.web.urls import (
     without_tracking,
 )
 
-MAX_DOCSIFY = (
-    50  # maximum number of Docsify sites, and of other pages with routes, that one crawl knows
-)
+# maximum number of Docsify sites, and of other pages with routes, that one crawl knows
+MAX_DOCSIFY = 50
 FEW_SLASHES = 3
 """Redirects to an address with a slash after which a host is asked for that."""
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
@@ -60,12 +59,10 @@ class SiteKnowledge:
         self.section_roots: set[str] = set()  # those that open a section of the documentation
         self._docsify: list[Docsify] = []
         self.repository: Repository | None = None  # the repository whose files are the pages
-        self._routed: set[str] = (
-            set()
-        )  # pages, by identity, whose routes a browser renders as pages
-        self.pages: frozenset[str] = (
-            frozenset()
-        )  # those that the start page links to or a list names, by identity
+        # pages, by identity, whose routes a browser renders as pages
+        self._routed: set[str] = set()
+        # those that the start page links to or a list names, by identity
+        self.pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.judged = Judged()
         self._start = ""

@@ -236,9 +236,8 @@ Words = tuple[tuple[Op, str], ...]
 """Pieces of a text in order; without those marked deleted they are the text as it is now."""
 
 ALIKE = 0.4  # share of equal words from which on two blocks are one that changed
-MAX_BLOCK_PAIRS = (
-    2_500  # pairs of blocks that are compared by words; beyond, they are paired in their order
-)
+# pairs of blocks that are compared by words; beyond, they are paired in their order
+MAX_BLOCK_PAIRS = 2_500
 MAX_EXACT = 1_000_000
 """Product of the lengths from which on frequent elements no longer decide what belongs together."""
 MAX_WORDS = 4_000
@@ -427,9 +426,8 @@ def most_similar(one: Counter[str], others: Iterable[tuple[T, Counter[str]]]) ->
     for name, other in others:
         smaller = min(one.total(), other.total())
         total = one.total() + other.total()
-        if (
-            smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total
-        ):  # else the share is too low in any case
+        # else the share is too low in any case
+        if smaller >= MIN_WORDS and 2 * smaller >= SAME_PAGE * total:
             alike.append((common_share(one, other), name))
     best = max(alike, key=itemgetter(0), default=None)
     return best[1] if best and best[0] >= SAME_PAGE else None

@@ -51,9 +51,8 @@ class _Parts:
             name, inner = next(iter(value.items())) if isinstance(value, dict) else (value, {})
             if kind not in {"Start", "End"}:
                 self.markup += [kind] * (kind not in {"Text", "SoftBreak"})
-                is_name = (
-                    into is self.addresses and " " not in value and "." in value
-                )  # of the picture's file
+                # of the picture's file
+                is_name = into is self.addresses and " " not in value and "." in value
                 into += [value] if into is self.code or is_name else ()
                 self.words += _WORDS.findall(value) if into is not self.code and not is_name else ()
                 continue

@@ -52,9 +52,8 @@ def decompress(body: bytes, encoding: str, max_size: int = 0) -> bytes:
         whole = _decompressed(body, encoding, max_size + 1 if max_size else sys.maxsize)
     except (zlib.error, brotli.error, zstd.ZstdError, OSError, EOFError) as error:
         with suppress(UnicodeDecodeError):
-            if "\0" not in body.decode(
-                "utf-8"
-            ):  # plain text; compressed data is no valid UTF-8 for long
+            # plain text; compressed data is no valid UTF-8 for long
+            if "\0" not in body.decode("utf-8"):
                 return body
         raise BrokenEncodingError(
             f"the {encoding} body is damaged or breaks off ({error})"

@@ -99,7 +99,6 @@ class HostAuthMiddleware:
                 if name.lower() == "cookie"
                 else ""
             )
-            is_new = (
-                present and value not in present
-            )  # beside the cookies of the site's own session
+            # beside the cookies of the site's own session
+            is_new = present and value not in present
             request.headers[name] = f"{present}; {value}" if is_new else value

@@ -16,9 +16,8 @@ Rate limits of firewalls often begin at 2,000 in 5 minutes (6.7 a second).
 """
 
 START_DELAY_SECS = 0.5  # distance between the first requests to a host that has a highest rate
-FIRST_WAIT_SECS = (
-    1.0  # pause after the first refusal that names no time; doubles with each further one
-)
+# pause after the first refusal that names no time; doubles with each further one
+FIRST_WAIT_SECS = 1.0
 FIRST_DELAY_SECS = 0.25  # distance between requests once a host has refused the first one
 MAX_DELAY_SECS = 10.0  # largest distance between requests that refusals lead to
 
@@ -28,13 +27,11 @@ MAX_REFUSALS = 10
 They are 6 minutes of pauses.
 """
 
-FORBIDDEN_SLOWS = (
-    5  # pages in a row that answer 403 after which each further one doubles the distance
-)
+# pages in a row that answer 403 after which each further one doubles the distance
+FORBIDDEN_SLOWS = 5
 MAX_FORBIDDEN_DELAY_SECS = 2.0  # largest distance that leads to
-MAX_FORBIDDEN = (
-    15  # maximum number of pages in a row that answer 403; then the host gets no more requests
-)
+# maximum number of pages in a row that answer 403; then the host gets no more requests
+MAX_FORBIDDEN = 15
 
 ANSWERS_PER_PROBE = 50
 """Answers after which the delay of a host that refused is shortened; doubles when the host refuses
@@ -42,9 +39,8 @@ again.
 """
 
 RECOVERY = 0.8  # what the distance that refusals taught is multiplied by then
-WINDOW_SECS = (
-    3.0  # a host that refuses for so long counts requests in a window: that until it answers again
-)
+# a host that refuses for so long counts requests in a window: that until it answers again
+WINDOW_SECS = 3.0
 WINDOW_ANSWERS = 5  # minimum number of answers from which the window is estimated
 
 LEAST_DELAY_SECS = 0.01  # a distance below this is none
@@ -132,9 +128,8 @@ class HostPace:
         """
         if now >= self.paused_until:
             self.strikes += 1
-            if (
-                self.strikes == 1
-            ):  # the others of a series say that the pause was too short, not the distance
+            # the others of a series say that the pause was too short, not the distance
+            if self.strikes == 1:
                 self._learn(now)
         wait = (
             FIRST_WAIT_SECS * 2 ** (min(self.strikes, 20) - 1)

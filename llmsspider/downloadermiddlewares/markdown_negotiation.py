@@ -106,9 +106,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
             )
         repository = self.site.repository_of(request.url)
         if repository is not None:
-            meta = (
-                {"dont_obey_robotstxt": True} if repository.by_api else None
-            )  # it speaks of pages
+            # it speaks of pages
+            meta = {"dont_obey_robotstxt": True} if repository.by_api else None
             return await self._route(request, repository.file_of(request.url), meta)
         is_html = (
             not is_markdown_url(request.url) and self.site.samples_of(request.url, "files").is_html

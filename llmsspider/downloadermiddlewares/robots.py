@@ -63,9 +63,8 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         if (site := part_of(crawler, SiteKnowledge)) is not None:
             site.robots_txt = self.text_of
         self._rights = part_of(crawler, SiteRights) or SiteRights()
-        self._declaring: set[str] = (
-            set()
-        )  # the hosts that declare something, where opt-outs are obeyed
+        # the hosts that declare something, where opt-outs are obeyed
+        self._declaring: set[str] = set()
         self._token = robots_user_agent(crawler.settings)
         self._parser: type[RobotParser] = load_object(crawler.settings["ROBOTSTXT_PARSER"])
         self._rules: dict[str, asyncio.Future[RobotParser | None]] = {}

@@ -177,9 +177,8 @@ class SharedTurns:
                     return asking.result()
                 raise StoreError(f"no answer in {ANSWER_SECS:g} s")
             except StoreError as error:
-                await (
-                    self._disconnect()
-                )  # before `cancel`, which would have the database confirm it
+                # before `cancel`, which would have the database confirm it
+                await self._disconnect()
                 asking.cancel()
                 self._away_until = monotonic() + AWAY_SECS
                 if not self._failed:

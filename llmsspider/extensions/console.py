@@ -78,9 +78,8 @@ def begin(settings: BaseSettings, source: str, *, loglevel: str | None) -> Path 
     path = resolve_data_dir(settings.get("LLMS_DATA_DIR")) / LOGS / f"{source_slug(source)}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(
-            bytes(LOG_ROOM)
-        )  # Scrapy begins no crawl whose log a full disk does not take
+        # Scrapy begins no crawl whose log a full disk does not take
+        path.write_bytes(bytes(LOG_ROOM))
         path.write_bytes(b"")
     except OSError:
         settings.set("LOG_ENABLED", False, priority="cmdline")

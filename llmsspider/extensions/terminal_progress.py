@@ -32,9 +32,8 @@ class TerminalProgress(RunExtension):
     def set_up(self) -> None:
         """Make what it needs besides the run."""
         feeds = {str(uri).partition(":")[0] for uri in self.crawler.settings.getdict("FEEDS")}
-        is_shared = {"-", "stdout"} & feeds and is_terminal(
-            sys.stdout
-        )  # documents are written there
+        # documents are written there
+        is_shared = {"-", "stdout"} & feeds and is_terminal(sys.stdout)
         is_plain = os.environ.get("TERM", "dumb") == "dumb" or not is_terminal(sys.stderr)
         now = partial(current_status, self.run)
         self._display = None if is_plain or is_shared else Display(self.records.source, now)

@@ -256,9 +256,8 @@ class Outline:
     """
 
     def __init__(self, text: str):
-        if matter := llmstxt_parser.FRONT_MATTER.match(
-            text
-        ):  # becomes empty lines, so that places stay
+        # becomes empty lines, so that places stay
+        if matter := llmstxt_parser.FRONT_MATTER.match(text):
             text = _BLANKED.sub(" ", matter[0]) + text[matter.end() :]
         text = valid_text(text)
         self.headings: list[Heading] = []

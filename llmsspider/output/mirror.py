@@ -248,9 +248,8 @@ class _Folder:
         self.folder = folder
         self.report = MirrorReport(folder)
         main_host = SKILL_HOST
-        if (
-            kind == "tree"
-        ):  # the host of the source lies at the top, unless all its pages lie elsewhere
+        # the host of the source lies at the top, unless all its pages lie elsewhere
+        if kind == "tree":
             hosts = Counter(host(page.record.url) for page in store.iter_pages(parts=OUTLINE))
             main_host = (
                 host(source.url) if host(source.url) in hosts else hosts.most_common(1)[0][0]

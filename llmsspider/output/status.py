@@ -139,9 +139,8 @@ class RunReport(RunStatus):
     url: str | None
     seq_before: int
     conversion: Conversion
-    mirror: (
-        str | None
-    )  # what was done to the Markdown tree, in words; None where it was not written
+    # what was done to the Markdown tree, in words; None where it was not written
+    mirror: str | None
     delivered: bool | None
     """Whether the outputs were stored where they belong; None where there are none, and before the
     run is closed.
@@ -231,18 +230,16 @@ def run_status(
     record: RunRecord, failed: Sequence[PageError], filtered: Sequence[FilteredUrl]
 ) -> RunStatus:
     """Return the state of a run, with the failed and filtered URLs that are known."""
-    counts = (
-        Progress().counts(queued=0) | record.counts
-    )  # before the first heartbeat there are none
+    # before the first heartbeat there are none
+    counts = Progress().counts(queued=0) | record.counts
     total = counts["done"] + counts["queued"]
     # the counts of the last heartbeat, raised to what the store has kept by URL since then
     by_kind = dict(Counter(record.errors) | Counter(error.kind for error in failed))
     by_reason = dict(Counter(record.filtered) | Counter(url.reason for url in filtered))
     end = record.finished_at or (record.heartbeat_at if record.lost else datetime.now(UTC))
     elapsed_secs: Any = round((end - record.started_at).total_seconds(), 1)
-    stored = (
-        record.counts if record.finished_at is not None else {}
-    )  # what its log and its report say
+    # what its log and its report say
+    stored = record.counts if record.finished_at is not None else {}
     given = {
         **{one.name: counts.get(one.name) for one in fields(RunStatus)},
         **{

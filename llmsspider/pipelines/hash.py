@@ -74,9 +74,8 @@ class HashPipeline(RunComponent):
         )
         if record is None:
             found = ItemAdapter(item) if ItemAdapter.is_item(item) else {}
-            if (
-                self.records.run_id and found.get("run") == self.records.run_id
-            ):  # the store would not know its page
+            # the store would not know its page
+            if self.records.run_id and found.get("run") == self.records.run_id:
                 what = (
                     f"a pipeline before order 800 returned {type(item).__name__} in place of the"
                     " item"

@@ -134,9 +134,8 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
 
 
 MAX_FULL_BYTES = 200 * 1024 * 1024  # the largest full-text file that is read, in bytes
-SAMPLE_BYTES = (
-    2 * 1024 * 1024
-)  # how much of a file too large for an index is classified by, in bytes
+# how much of a file too large for an index is classified by, in bytes
+SAMPLE_BYTES = 2 * 1024 * 1024
 
 
 def classify_file(

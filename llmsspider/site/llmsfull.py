@@ -263,9 +263,8 @@ def read_whole(source: BinaryIO, url: str, report: SplitReport) -> FullPage:
             )
         kept.append(line)
     text = "".join(kept).strip("\n")
-    text = (
-        f"\n{text}\n" if text else ""
-    )  # front matter at its top is the first page's, and stays in the text
+    # front matter at its top is the first page's, and stays in the text
+    text = f"\n{text}\n" if text else ""
     return FullPage(url, _first_heading(text), text, "whole", report.kind)
 
 
@@ -284,9 +283,8 @@ def looks_split(text: str, url: str = "", *, named: bool = False) -> bool:
     no_index = (
         below_title or choice.rule in {"front-matter", "firecrawl"} or choice.rule.endswith("-tag")
     )
-    least = (
-        80 if named or no_index else 250
-    )  # shorter pages, on average, are the entries of an index
+    # shorter pages, on average, are the entries of an index
+    least = 80 if named or no_index else 250
     return scan.chars / len(choice.marks) >= least
 
 

@@ -218,9 +218,8 @@ def _fits(choice: Choice, scan: FileScan, *, strict: bool) -> bool:
     ):
         return False
     start = marks[0].start
-    if start - first_text_line > max(
-        150, 0.15 * scan.lines
-    ):  # before the first page are a title and a summary
+    # before the first page are a title and a summary
+    if start - first_text_line > max(150, 0.15 * scan.lines):
         return False
     return not strict or _fits_strictly(choice, scan)
 
@@ -399,9 +398,8 @@ def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
     chains: list[_Chain] = []
     for heading in headings:
         positions = locator.positions(heading.title)
-        for index in (
-            sorted(positions, reverse=True) if len(positions) <= 20 else ()
-        ):  # else it says nothing
+        # else it says nothing
+        for index in sorted(positions, reverse=True) if len(positions) <= 20 else ():
             place = bisect_left(lengths, index)
             lengths[place : place + 1] = [index]
             chains[place : place + 1] = [(heading, index, chains[place - 1] if place else None)]

@@ -137,9 +137,8 @@ def _root_and_directories(url: str) -> tuple[str, list[str]]:
 # robots.txt. They are refused here, by their bodies as well as by their headers.
 
 MAX_BYTES = 20 * 1024 * 1024  # the largest llms.txt that is read, in bytes
-MAX_CLASSIFIED_CHARS = (
-    2 * 1024 * 1024
-)  # characters by which an index is distinguished from full text
+# characters by which an index is distinguished from full text
+MAX_CLASSIFIED_CHARS = 2 * 1024 * 1024
 MIN_CHARS = 20  # the shortest text that can be an llms.txt, in characters
 
 TEXT_TYPES = frozenset({"text/markdown", "text/plain", "text/x-markdown"})

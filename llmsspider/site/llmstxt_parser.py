@@ -180,9 +180,8 @@ def _bounded(text: str) -> str:
     lines: list[str] = []
     length = 0
     for line in text.split("\n"):
-        starts = range(
-            0, len(line), MAX_WRAPPED_CHARS
-        )  # `textwrap` copies the rest of a word for each part
+        # `textwrap` copies the rest of a word for each part
+        starts = range(0, len(line), MAX_WRAPPED_CHARS)
         pieces = [line[start : start + MAX_WRAPPED_CHARS] for start in starts]
         wrapped = (part for piece in pieces for part in textwrap.wrap(piece, MAX_PARAGRAPH_CHARS))
         for part in wrapped if len(line) > MAX_PARAGRAPH_CHARS else [line]:
@@ -285,9 +284,8 @@ class _Reader:
                 cells = self._cells or []
                 self._cells = None
                 besides = filter(None, (plain(cell) for cell in cells if not has_link(cell)))
-                description = (
-                    " ".join(besides) or None
-                )  # cells without a link describe those with one
+                # cells without a link describe those with one
+                description = " ".join(besides) or None
                 for cell in cells:
                     self._add_pieces(cell, description)
             elif name == "HtmlBlock":

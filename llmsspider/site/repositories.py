@@ -214,12 +214,10 @@ class Repository:
 
 MAX_FILES = 5_000  # files of one repository that are pages
 MAX_LISTINGS = 100  # requests for listings: folders of a path, further pages of a long folder
-MAX_LISTING_BYTES = (
-    16 * 1024 * 1024
-)  # the largest listing that is read, in bytes; GitHub cuts at 7 MB
-MAX_REF_PARTS = (
-    4  # parts of a path behind `tree/` that may be the name of a branch, which may hold slashes
-)
+# the largest listing that is read, in bytes; GitHub cuts at 7 MB
+MAX_LISTING_BYTES = 16 * 1024 * 1024
+# parts of a path behind `tree/` that may be the name of a branch, which may hold slashes
+MAX_REF_PARTS = 4
 
 
 class _Entry(NamedTuple):

@@ -38,9 +38,8 @@ from llmsspider.web.urls import InvalidUrl, parse
 # A sitemap may hold 50 MB and 50,000 pages, and comes from strangers: nothing but the page at hand
 # is kept, decompression is bounded, and a document that declares entities is refused.
 
-MAX_BYTES = (
-    64 * 1024 * 1024
-)  # the largest sitemap, decompressed, in bytes (the protocol allows 50 MB)
+# the largest sitemap, decompressed, in bytes (the protocol allows 50 MB)
+MAX_BYTES = 64 * 1024 * 1024
 MAX_TAG_BYTES = 1024 * 1024  # the longest run without a `>`, in bytes
 
 MAX_ENTRY_ELEMENTS = 20_000
@@ -288,9 +287,8 @@ class SitemapStep:
         root = urljoin(self._page_url, "/")
         directory = llmstxt.directory_url(self._page_url)
         section = llmstxt.directory_url(self._found.start_url)
-        project = urljoin(
-            root, urlsplit(directory).path[1:].partition("/")[0] + "/"
-        )  # on a shared host
+        # on a shared host
+        project = urljoin(root, urlsplit(directory).path[1:].partition("/")[0] + "/")
         for place in list(dict.fromkeys((root, section, project, directory)))[: max(room - 1, 0)]:
             if self._found.sitemaps:
                 return

@@ -50,9 +50,8 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
             given(kwargs, own_arguments(cls)), settings, cls, plan_only=PLAN_ONLY in kwargs
         )
         check_components(settings)
-        if (
-            arguments.emit == "changes"
-        ):  # no change is a result too: an empty feed replaces the last one
+        # no change is a result too: an empty feed replaces the last one
+        if arguments.emit == "changes":
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
         resumes = resumed_run(crawler.settings.get("JOBDIR"))

@@ -213,9 +213,8 @@ class Database:
         """
         if self.is_sqlite and not self.read_only:
             with suppress(StoreError), self.faults(), self.reader() as connection:
-                connection.exec_driver_sql(
-                    "PRAGMA busy_timeout=1000"
-                ).close()  # ms; then others have the log
+                # ms; then others have the log
+                connection.exec_driver_sql("PRAGMA busy_timeout=1000").close()
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
         self.engine.dispose()
 
@@ -338,9 +337,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
                 raise
             time.sleep(0.02)
     connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute(
-        "PRAGMA secure_delete=ON"
-    )  # what is deleted is gone; no slower where it was measured
+    # what is deleted is gone; no slower where it was measured
+    connection.execute("PRAGMA secure_delete=ON")
 
 
 def _begin_sqlite(connection: Connection) -> None:

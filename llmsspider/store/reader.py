@@ -191,14 +191,12 @@ class SourceReader:
         self._name = source_name
         self._source_id: int | None = None
         self._source: SourceRecord | None = None
-        self._connection: Connection | None = (
-            None  # of single reads: each statement sees the latest commit
-        )
+        # of single reads: each statement sees the latest commit
+        self._connection: Connection | None = None
         try:
             self._connection = database.reader()
-            every = select(
-                source
-            )  # in one statement: another process may be writing it at this moment
+            # in one statement: another process may be writing it at this moment
+            every = select(source)
             wanted = every if database.is_sqlite else every.where(source.c.name == source_name)
             found = {row["name"]: row for row in self._read(wanted).mappings()}
             if source_name in found:

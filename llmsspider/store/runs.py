@@ -165,9 +165,8 @@ def finish(
     values = values | {"finished_at": now, "heartbeat_at": now}
     mine = (run_table.c.source_id == source_id, run_table.c.number == number)
     connection.execute(update(run_table).where(*mine).values(values))
-    first = connection.execute(
-        select(run_table.c.reach_from).where(*mine)
-    ).scalar_one()  # of a night of many jobs
+    # of a night of many jobs
+    first = connection.execute(select(run_table.c.reach_from).where(*mine)).scalar_one()
     for table in (error, filtered):
         past = table.c.run <= first - DETAIL_RUNS
         connection.execute(delete(table).where(table.c.source_id == source_id, past))

@@ -180,16 +180,14 @@ run_table = Table(
     *_columns(Integer, "pid"),
     *_columns(Time, "started_at", "heartbeat_at"),
     *_columns(BigInteger, "seq_before"),
-    Column(
-        "reach_from", Integer, nullable=False
-    ),  # a page reached by this run or a later one is reached
+    # a page reached by this run or a later one is reached
+    Column("reach_from", Integer, nullable=False),
     *_columns(Text, "predecessor", "outcome", "why", nullable=True),
     *_columns(Boolean, "predecessor_clean", "concurrent", "complete"),
     *_columns(Time, "finished_at", nullable=True),
     *_columns(Json, "arguments", "counts"),
-    *_columns(
-        Json, "filtered", "errors"
-    ),  # exact numbers of filtered URLs by reason, of page errors by kind
+    # exact numbers of filtered URLs by reason, of page errors by kind
+    *_columns(Json, "filtered", "errors"),
 )
 
 page = Table(
@@ -205,12 +203,10 @@ page = Table(
     *_columns(CleanText, "title", "description", "language", "mime_type", "accept", nullable=True),
     *_columns(HeaderValue, "etag", "last_modified", nullable=True),
     *_columns(Sha256, "content_hash", "raw_hash", nullable=True),
-    Column(
-        "source_hash", Sha256
-    ),  # of its Markdown before pipelines; null: the same as content_hash
-    Column(
-        "has_end_tag", Boolean
-    ),  # its HTML had </html>, its Markdown a last line end; null: neither
+    # of its Markdown before pipelines; null: the same as content_hash
+    Column("source_hash", Sha256),
+    # its HTML had </html>, its Markdown a last line end; null: neither
+    Column("has_end_tag", Boolean),
     *_columns(Json, "llms", "moved_from", nullable=True),
     Column("extra", Json),  # fields that pipelines added
     Column("declared", Json),  # what it declares of its use
@@ -258,9 +254,8 @@ version = Table(
     "version",
     metadata,
     _page_id(),
-    Column(
-        "seq", BigInteger, primary_key=True, autoincrement=False
-    ),  # the change that it came with
+    # the change that it came with
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
     *_columns(Integer, "run"),
     *_columns(Text, "title", nullable=True),
     *_columns(Sha256, "content_hash", nullable=True),

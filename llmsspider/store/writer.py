@@ -226,9 +226,8 @@ class RunWriter:
         self._queued: set[bytes] = set()
         self._tallied: dict[Table, Counter[str]] = {error: Counter(), filtered: Counter()}
         self._queue: queue.Queue[Any] = queue.Queue(QUEUE_ROWS)
-        self._due = (
-            threading.Event()
-        )  # a batch should be written before its time: it is full, or waited for
+        # a batch should be written before its time: it is full, or waited for
+        self._due = threading.Event()
         self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name="llmsspider-store", daemon=True)
         self._thread.start()
@@ -460,9 +459,8 @@ class RunWriter:
         unlinked = []
         for key, _, _, record, _ in writes:
             page_id, _, gone = written.get(key, (0, "", True))
-            if gone and isinstance(
-                record, PageRecord
-            ):  # an unchanged page that is not there any more
+            # an unchanged page that is not there any more
+            if gone and isinstance(record, PageRecord):
                 continue
             if record is None or (frame := record.frame) is None:
                 emptied.append({"b_page_id": page_id})

@@ -78,9 +78,8 @@ class LocalProcesses:
         faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
         code = process.child.returncode if answer is None else answer["exit_code"]
         said = f"exit code {code}: {(faults or lines or ['no log'])[-1].strip()} ({log})"
-        if (
-            answer is None or not answer["more"]
-        ):  # where its run has ended all the same, that counts
+        # where its run has ended all the same, that counts
+        if answer is None or not answer["more"]:
             raise ProcessLost(said)
         return said
 
@@ -91,9 +90,8 @@ class LocalProcesses:
         while self._idle:
             if (idle := self._idle.pop()).child.returncode is None:
                 return idle
-        with (
-            log.open("ab") as file
-        ):  # a session of its own: Ctrl-C in a terminal is for the sync, which then stops it
+        # a session of its own: Ctrl-C in a terminal is for the sync, which then stops it
+        with log.open("ab") as file:
             child = await asyncio.create_subprocess_exec(
                 *self.command, stdin=PIPE, stdout=PIPE, stderr=file, **OWN_GROUP
             )

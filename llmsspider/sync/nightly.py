@@ -23,12 +23,10 @@ message for a source without a run in the store. Both raise `PlaceFailed`; `Proc
 one crawl."""
 
 
-ATTEMPTS = (
-    3  # how often a source is begun at most, when the place or the process of its crawl fails
-)
-WATCH_SECS = (
-    5.0  # time between two looks at a run whose node does not answer, or at a store that does not
-)
+# how often a source is begun at most, when the place or the process of its crawl fails
+ATTEMPTS = 3
+# time between two looks at a run whose node does not answer, or at a store that does not
+WATCH_SECS = 5.0
 STORE_TRIES = 6  # looks at a store that does not answer
 NOWHERE = -1  # stands for a place when none is left
 NO_PLACE = "no place is left that could crawl it"

@@ -126,9 +126,8 @@ class HostForms:
     wasted: float = 0
     listed: Counter[Form] = field(default_factory=Counter)
     named_missed: int = 0
-    alive: int = (
-        0  # pages that only links name, where a form was known, that were there in this run
-    )
+    # pages that only links name, where a form was known, that were there in this run
+    alive: int = 0
     dead: int = 0  # such pages that were not there (404, 410)
     no_pages: set[str] = field(default_factory=set)
     """Addresses that a Markdown file might have had as its page's, where none is."""
@@ -223,9 +222,8 @@ class HostForms:
         if shape(url) is None or self.negotiates or not is_evident or self.is_proven(url):
             return False
         page = identity(url)
-        return (
-            page not in self.missed or page in self._tried
-        )  # else it was requested in an earlier run
+        # else it was requested in an earlier run
+        return page not in self.missed or page in self._tried
 
     def hit(self, url: str, markdown_url: str, *, named: bool = False) -> None:
         """Remember that `markdown_url` is the Markdown of the page `url`; a `named` one reopens its
@@ -349,9 +347,8 @@ class HostForms:
                 forms.remove(likely)
                 forms.insert(0, likely)
         is_spelling = self.listed["dir/index.md"] or at_root.get("directory") == "dir/index.md"
-        if (
-            this == "bare" and not is_spelling
-        ):  # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
+        # else `/a` may be `/a/`, whose Markdown is `/a/index.md`
+        if this == "bare" and not is_spelling:
             forms.remove("dir/index.md")
         return forms
 

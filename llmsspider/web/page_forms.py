@@ -383,9 +383,8 @@ def header_links(header: str, base: str) -> list[HeaderLink]:
     found = []
     for target, given in _LINK.findall(header[:MAX_HEADER_CHARS]):
         parameters: dict[str, str] = {}
-        for name, quoted, plain in _PARAMETER.findall(
-            given
-        ):  # the first of one name counts (B.2, 12 to 15)
+        # the first of one name counts (B.2, 12 to 15)
+        for name, quoted, plain in _PARAMETER.findall(given):
             parameters.setdefault(name.lower(), re.sub(r"\\(.)", r"\1", quoted) or plain.strip())
         url = None if parameters.get("anchor") else parse(target.strip(), base)
         if url is not None:

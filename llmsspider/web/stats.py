@@ -109,10 +109,8 @@ errors = cast("Callable[[ErrorKind], Stat]", "errors/{}".format)  # pages that f
 deleted = cast("Callable[[str], Stat]", "deleted/{}".format)  # deleted pages, by why they go
 origin = cast("Callable[[Origin], Stat]", "origin/{}".format)  # documents exported, by origin
 change = cast("Callable[[Change], Stat]", "change/{}".format)  # documents exported, by change
-chunks = cast(
-    "Callable[[ChunkChange], Stat]", "chunks/{}".format
-)  # rows written to a feed of chunks
-markdown_links = cast(
-    "Callable[[LinkBase], Stat]", "markdown-links/{}".format
-)  # Markdown pages, by base of links
+# rows written to a feed of chunks
+chunks = cast("Callable[[ChunkChange], Stat]", "chunks/{}".format)
+# Markdown pages, by base of links
+markdown_links = cast("Callable[[LinkBase], Stat]", "markdown-links/{}".format)
 backoff = cast("Callable[[int], Stat]", "backoff/{}".format)  # answers that slow a host down

@@ -158,9 +158,8 @@ class Trees:
     host: str = field(init=False)  # the host that has these trees
     _home: dict[Axis, tuple[str, str]] = field(init=False)
     """The tree that is wanted, for each axis: its segment and its directory."""
-    _chosen: str = (
-        ""  # the directory of the version that a start page outside all versions leads to
-    )
+    # the directory of the version that a start page outside all versions leads to
+    _chosen: str = ""
     _shared: dict[str, set[str]] = field(default_factory=dict)
     """What follows a tree's directory in the addresses of pages that the wanted one has, too; by
     directory.

@@ -224,9 +224,8 @@ def printable_url(url: str) -> str:
 
 
 def _invalid(url: str, why: str) -> InvalidUrl:
-    user = (
-        _USER_WITH_SLASHES if why == _BAD_PORT else _USER
-    )  # `http://me:se/cret@host/` has the port "se"
+    # `http://me:se/cret@host/` has the port "se"
+    user = _USER_WITH_SLASHES if why == _BAD_PORT else _USER
     return InvalidUrl(user.sub("***@", url[: MAX_URL_CHARS + 1]), why)
 
 

@@ -83,9 +83,8 @@ def test_a_terminal_shows_a_display_with_whole_log_lines_above(serve, tmp_path: 
     words = " ".join(text.split())  # a line that is longer than the terminal breaks between words
     assert re.search(rf"{re.escape(long)}\S+, and pages that .* \(wider: -a scope=domain\)", words)
     assert re.search(r"│ crawling +━.* \d+/\d+ pages \(\d+%\) │", text)
-    assert re.search(
-        r"│ finished +━+ +13/13 pages \(100%\) │", text
-    )  # home, 10 pages, two dead links
+    # home, 10 pages, two dead links
+    assert re.search(r"│ finished +━+ +13/13 pages \(100%\) │", text)
     assert "errors     2  not_found 2" in text
     assert "Crawled " not in text
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")  # the cursor is back

@@ -62,9 +62,8 @@ def test_a_site_built_with_a_framework_is_drawn_and_its_links_followed(serve, ru
     assert documents["/reference/flock"]["content"] == FLOCK.replace("{base}", site.url)
     assert "```sh\ntern fetch --all\ntern nest build\n```" in documents["/guide/install"]["content"]
     assert documents["/reference/roost"]["depth"] == 2
-    assert (
-        outcome.stats["llms/filtered/redirect"] == 1
-    )  # /old-install, which its script leads away from
+    # /old-install, which its script leads away from
+    assert outcome.stats["llms/filtered/redirect"] == 1
     assert outcome.stats["llms/rendering/pages"] == len(PAGES) + 1
     assert outcome.stats["playwright/browser_count"] == 1
     assert {seen.headers["user-agent"] for seen in site.requests} == {

@@ -234,9 +234,8 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
 ) -> None:
     sites, gates = [], []
     for _ in range(2):
-        text = (
-            "<p>This page has a text of its own.</p>" * 5
-        )  # a page of few words and links waits for the end
+        # a page of few words and links waits for the end
+        text = "<p>This page has a text of its own.</p>" * 5
         gates.append(Gate(f"<main><h1>More</h1>{text}<a href='/deeper.html'>deeper</a></main>"))
         deeper = "<main><h1>Deeper</h1><p>Reached last.</p></main>"
         sites.append(serve({**PAGES, "/only-linked.html": gates[-1], "/deeper.html": deeper}))

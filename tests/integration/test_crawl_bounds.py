@@ -218,12 +218,10 @@ def test_a_page_whose_own_address_leads_back_or_nowhere_is_a_document(serve, run
     expected = {"/p/", "/p/a/", "/p/b/", "/p/old/c", "/p/d"}
     outcome = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
     assert set(outcome.by_path(site.url)) == expected
-    assert (
-        site.paths().count("/p/b/") == 1
-    )  # what the addresses of the pages before it did was learned
-    assert (
-        "llms/filtered/canonical" not in outcome.stats
-    )  # each is a document, and counts as nothing else
+    # what the addresses of the pages before it did was learned
+    assert site.paths().count("/p/b/") == 1
+    # each is a document, and counts as nothing else
+    assert "llms/filtered/canonical" not in outcome.stats
     again = run_crawl(f"{site.url}/p/", settings={"CONCURRENT_REQUESTS": 1})
     assert {
         path: document["change"] for path, document in again.by_path(site.url).items()

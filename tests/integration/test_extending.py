@@ -132,9 +132,8 @@ def test_no_address_is_left_anywhere_over_two_crawls(serve, run_crawl, tmp_path,
     }
     first = run_crawl(f"{site.url}/", **crawled)
     search = ("search", source, "questions", "-s", f"LLMS_DATA_DIR={tmp_path / 'store'}")
-    assert (
-        "[e-mail]" in command(*search, cwd=tmp_path).stdout
-    )  # from now on the index is kept in step
+    # from now on the index is kept in step
+    assert "[e-mail]" in command(*search, cwd=tmp_path).stdout
     documents = first.by_path(site.url)
     assert set(documents) == {"/", "/guide/intro.html", "/guide/more.html", "/guide/gone.html"}
     intro = documents["/guide/intro.html"]
@@ -305,9 +304,8 @@ def test_what_goes_wrong_in_a_pipeline_costs_its_page_only(serve, run_crawl, env
     assert late["content_hash"] == hashlib.sha256(b"# Late\n").hexdigest()
     assert outcome.stats["llms/altered-after-store"] == 1
     assert sum("an order below 800 comes before the store" in line for line in outcome.lines) == 2
-    assert (
-        sum("dropped its tombstone" in line for line in outcome.lines) == 2
-    )  # of gone.html and empty.html
+    # of gone.html and empty.html
+    assert sum("dropped its tombstone" in line for line in outcome.lines) == 2
     exported = command("export", site.url[7:], "-s", place, cwd=tmp_path).stdout.splitlines()
     stored = {
         document["url"].removeprefix(site.url): document for document in map(json.loads, exported)

@@ -82,9 +82,8 @@ def test_files_of_the_site_that_fail_delete_nothing(tmp_path):
         for night, scripts in NIGHTS.items():
             site.set_faults(scripts)
             found = changes()
-            if (
-                changes.exit_code == 0
-            ):  # with robots.txt down nothing is asked, and yesterday's file stays
+            # with robots.txt down nothing is asked, and yesterday's file stays
+            if changes.exit_code == 0:
                 assert found == dict.fromkeys(first, "unchanged"), night
         site.set_faults({})
         site.pages["/sitemap.xml"] = sitemap(5)

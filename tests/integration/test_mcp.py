@@ -28,9 +28,8 @@ from llmsspider.cli.main import main
 from llmsspider.cli.mcp_clients import CLIENTS
 from llmsspider.store import resolve_data_dir
 
-if (
-    TYPE_CHECKING
-):  # else imported by the test that needs it: it takes a second, in every process of a run
+# else imported by the test that needs it: it takes a second, in every process of a run
+if TYPE_CHECKING:
     from mcp import ClientSession
 
 LINKS = "<a href='/timeouts'>timeouts</a> <a href='/proxies'>proxies</a>"
@@ -119,9 +118,8 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
     async def first() -> None:
         async with over_stdio(tmp_path, "--allow-crawl") as session:
             tools = await session.list_tools()
-            assert (
-                len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000
-            )  # 1,500 tokens
+            # 1,500 tokens
+            assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000
             assert {tool.input_schema["additionalProperties"] for tool in tools.tools} == {False}
             assert "limt" in await refusal(session, "search", query="x", limt=3)
             assert "limit" in await refusal(session, "search", query="x", limit=-3)

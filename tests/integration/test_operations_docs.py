@@ -103,6 +103,5 @@ def test_the_python_works_as_it_stands_there(place):
             check=False,
         )
         assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == named(
-        "docs.example.com INDEXED 4\n"
-    )  # two links of its navigation lead nowhere
+    # two links of its navigation lead nowhere
+    assert ended.stdout == named("docs.example.com INDEXED 4\n")

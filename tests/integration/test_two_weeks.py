@@ -13,9 +13,8 @@ import two_weeks
 
 def test_changes_replayed_over_five_nights_equal_a_fresh_crawl(tmp_path):
     """Small form of benchmarks/two_weeks.py: in order, all 503, sitemap cut, robots.txt down, in order."""
-    result = two_weeks.run(
-        32, 5, 3, tmp_path
-    )  # of fewer pages, more than 30% would go in one night
+    # of fewer pages, more than 30% would go in one night
+    result = two_weeks.run(32, 5, 3, tmp_path)
     outages = [night.outage for night in result.nights]
     assert outages[1:4] == [
         "the whole site answers 503",

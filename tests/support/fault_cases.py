@@ -273,9 +273,8 @@ class Matrix:
             found.append(f"first crawl: {'no' if first is None else 'a'} document")
         elif first is not None and not unseen and not case.markdown and not same(first, healthy):
             found.append("first crawl: another document")
-        if (
-            case.markdown and first is not None
-        ):  # made of its HTML, which says the same: that text stays
+        # made of its HTML, which says the same: that text stays
+        if case.markdown and first is not None:
             healthy = first
         if not same(self.healed.get(case.name), healthy) and case.outcome != "for good":
             found.append("healthy crawl after the faults: not the healthy document")

@@ -79,9 +79,8 @@ def start_server(folder: Path) -> Server:
     options = (
         f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
     )
-    options += (
-        " -c autovacuum=off"  # it goes round all the databases of a run, which live for seconds
-    )
+    # it goes round all the databases of a run, which live for seconds
+    options += " -c autovacuum=off"
     control = [str(programs / "pg_ctl"), "-D", str(data), "-w", "-t", "300"]
     server = Server(
         f"postgresql://test:secret@127.0.0.1:{port}", control, ["-l", str(log), "-o", options]

@@ -199,9 +199,8 @@ class ScrapyCloud:
             check=False,
             timeout=timeout_secs,
         )
-        with contextlib.suppress(
-            OSError
-        ):  # releases the reader where the job never opened the pipe
+        # releases the reader where the job never opened the pipe
+        with contextlib.suppress(OSError):
             os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
         reader.join()
         messages = [(line[:3], json.loads(line[4:])) for line in written]

@@ -142,9 +142,8 @@ def test_the_proxy_and_the_fence_cannot_be_chosen_away():
     options = launch_options(given, PROXY, None, sandbox=True)
     assert options["proxy"] == {**PROXY, "bypass": "<-loopback>"}
     assert set(FENCED) < set(options["args"])
-    assert options["args"].index("--lang=de") < options["args"].index(
-        FENCED[0]
-    )  # Chromium takes the last
+    # Chromium takes the last
+    assert options["args"].index("--lang=de") < options["args"].index(FENCED[0])
     assert (options["slow_mo"], options["chromium_sandbox"], options["headless"]) == (
         10,
         True,

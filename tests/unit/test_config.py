@@ -102,9 +102,8 @@ def test_the_environment_sets_what_the_command_line_does_not(monkeypatch):
     settings = project(LLMS_LINK_DEPTH="2")
     config = Config.from_settings(settings)
     assert (config.store_url, config.link_depth) == ("postgresql://environment/db", 2)
-    assert (
-        settings.get("LLMS_STORE_URL") == "postgresql://environment/db"
-    )  # for who reads the settings
+    # for who reads the settings
+    assert settings.get("LLMS_STORE_URL") == "postgresql://environment/db"
 
 
 def test_the_environment_comes_before_settings_files_and_profiles(monkeypatch):

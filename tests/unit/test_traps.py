@@ -204,9 +204,8 @@ class Calendar(dict[str, tuple[str, list[str]]]):
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=10, deadline=None)
 def test_a_calendar_is_cut_in_any_order_of_links(order):
-    assert (
-        len(reached(Calendar(), order, LookAlikes(20))) == 22
-    )  # the index, the first day, 20 that say the same
+    # the index, the first day, 20 that say the same
+    assert len(reached(Calendar(), order, LookAlikes(20))) == 22
 
 
 def test_stored_look_alikes_count_without_being_asked_again():

@@ -389,9 +389,8 @@ _LENGTH = struct.Struct("!Q")
 
 def serve(prepare: Callable[[], object], stream: socket.socket) -> None:
     """Answer calls until the other end of the stream is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # the crawling process handles Ctrl-C and stops its workers
+    # the crawling process handles Ctrl-C and stops its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     stream.setblocking(True)
     prepare()
     with suppress(ConnectionError), stream, stream.makefile("rb") as calls:

@@ -189,9 +189,8 @@ def _write(  # noqa: PLR0917
     meta.lists_only = lists_only(main, joiner)
     meta.listing = listing_of(root, main, joiner, source, meta)
     meta.tags = tags_of(root, joiner, source)
-    is_drawn = (
-        meta.is_shell or meta.api_files is not None
-    )  # its text decides whether it needs a browser
+    # its text decides whether it needs a browser
+    is_drawn = meta.is_shell or meta.api_files is not None
     if meta.listing and not (listings or is_drawn):
         return
     without_layout(main, source, joiner)

@@ -248,9 +248,8 @@ def table(walk: Walk, element: _Element) -> list[str]:
     if "memberdecls" in classes:
         return _members(walk, rows)
     parent = element.getparent()
-    if parent is not None and "colist" in parent.get(
-        "class", ""
-    ):  # AsciiDoc: a table of number and text
+    # AsciiDoc: a table of number and text
+    if parent is not None and "colist" in parent.get("class", ""):
         texts = [
             [walk.format.paragraph([walk.line(cells[-1])])]
             for row in rows
@@ -303,9 +302,8 @@ def _is_layout(element: _Element, rows: list[_Element]) -> bool:
         return True
     if next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None:
         return True
-    columns = (
-        [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []
-    )  # of one long list
+    # of one long list
+    columns = [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []
     return bool(columns) and all(part.tag in {"ul", "ol"} for cell in columns for part in cell)
 
 

@@ -351,9 +351,8 @@ def _emphasis(mark: str) -> InlineConverter:
         following = "" if inner[-1] in " \xa0" else (element.tail or "")[:1]
         if not has_lead and before and mark not in stripped:
             inside = before[-1][len(mark) : -len(mark)]
-            if (
-                inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}"
-            ):  # it goes on
+            # it goes on
+            if inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}":
                 del before[-1]
                 stripped = inside + stripped
                 previous = before[-1][-2:] if before else ""

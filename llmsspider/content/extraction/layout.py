@@ -49,9 +49,8 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
 _MAX_WAY = 200  # maximum number of characters of a breadcrumb
-_MAX_BESIDE = (
-    24  # maximum number of letters outside links of a breadcrumb, beside the title of the page
-)
+# maximum number of letters outside links of a breadcrumb, beside the title of the page
+_MAX_BESIDE = 24
 _NO_CRUMBS = XPath(
     "boolean(.//h1|.//h2|.//h3|.//h4|.//h5|.//h6|.//pre|.//table|.//img|.//p|.//blockquote|.//dl)"
 )
@@ -136,9 +135,8 @@ def _has_controls_only(block: _Element, page: str) -> bool:
 
 def _is_alone(element: _Element) -> bool:
     parent = element.getparent()
-    has_others = (
-        element.getprevious() is not None or element.getnext() is not None
-    )  # len() counts all of them
+    # len() counts all of them
+    has_others = element.getprevious() is not None or element.getnext() is not None
     holds_more = element.tag == "span" and (
         parent is None or has_others or (parent.text or "").strip()
     )

@@ -164,9 +164,8 @@ def _score(sample: bytes, charset: str) -> float:
     decodable.
     """
     try:
-        text = getincrementaldecoder(charset)().decode(
-            sample
-        )  # which ignores a cut character at the end
+        # which ignores a cut character at the end
+        text = getincrementaldecoder(charset)().decode(sample)
     except UnicodeDecodeError:
         return 0.0
     letters = [letter for letter in text if not letter.isascii() and not letter.isspace()]
@@ -223,9 +222,8 @@ One class of all first bytes at the beginning takes a fifth of the time.
 _THREE_BYTES = re.compile(rb"[\xe1-\xef][\x80-\xbf]{2}")
 """A letter of UTF-8 that two bytes of East Asian charsets do not make by chance."""
 _LONG_TAG = 4_096  # bytes up to which a tag is not looked at
-_MAX_ATTRIBUTES = (
-    1_000  # maximum number of attributes of a long tag: libxml2 takes time by their square
-)
+# maximum number of attributes of a long tag: libxml2 takes time by their square
+_MAX_ATTRIBUTES = 1_000
 _TAG = re.compile(rb"<[A-Za-z][^>=]*+(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')?+[^>=]*+)*+")
 _ATTRIBUTES = re.compile(
     rb"<(?:[^\s>=]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s>]*+))?+\s*+|=){%d}" % _MAX_ATTRIBUTES

@@ -166,9 +166,8 @@ class Kind(Enum):
     SIGNATURE = auto()
     CODE = auto()
     GRID = auto()
-    DOUBTFUL = (
-        auto()
-    )  # filtered by its name, unless what it holds is content. `Rules.kind` never returns it
+    # filtered by its name, unless what it holds is content. `Rules.kind` never returns it
+    DOUBTFUL = auto()
 
 
 OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUBTFUL})
@@ -314,9 +313,8 @@ def _special(tag: str, names: list[str], classes: str) -> Kind:
     if tag in {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"} and (
         _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
     ):
-        is_drawn_so = (
-            tag == "details" and "alert" in names
-        )  # Docusaurus draws every <details> as an alert
+        # Docusaurus draws every <details> as an alert
+        is_drawn_so = tag == "details" and "alert" in names
         return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
     if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
         return Kind.ADMONITION

@@ -63,9 +63,8 @@ def outer_title(
         ):
             inner = [plain_text(one).casefold() for one in main.iter("h1", "h2")]
             last = _keys(whole)[-1:]
-            least = (
-                len(text) if _key(text) in _keys(whole or title) else 1
-            )  # a word of a part names no page
+            # a word of a part names no page
+            least = len(text) if _key(text) in _keys(whole or title) else 1
             names_page = any(
                 (len(one) >= least and one in wanted) or _key(one) in last for one in inner if one
             )

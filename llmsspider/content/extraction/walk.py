@@ -87,9 +87,8 @@ class Role(NamedTuple):
     """What elements of one tag and class are, and how they are converted."""
 
     kind: Kind
-    is_plain: (
-        bool  # whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long
-    )
+    # whether `kind` is `Kind.PLAIN`: access to an enum member takes ten times as long
+    is_plain: bool
     flow: Flow
     block: BlockConverter
     inline: InlineConverter
@@ -109,17 +108,15 @@ class Walk:
     links: list[Link] = field(default_factory=list)
     notes: dict[str, str] = field(init=False, default_factory=dict)
     """The labels of footnotes, by the id of what defines them."""
-    tabs: dict[_Element, _Element] = field(
-        init=False, default_factory=dict
-    )  # the tab of each panel
+    # the tab of each panel
+    tabs: dict[_Element, _Element] = field(init=False, default_factory=dict)
     title: str | None = None
     first_heading: str | None = None
     headings_only: bool = False
     generator: Generator = UNKNOWN
     has_tex: bool = False
-    headings: dict[str, int] = field(
-        default_factory=dict
-    )  # the level of each block that is a heading
+    # the level of each block that is a heading
+    headings: dict[str, int] = field(default_factory=dict)
     empty: set[str] = field(default_factory=set)
     """The blocks that mean nothing without the block that follows."""
     heading_ids: list[tuple[str, str]] = field(init=False, default_factory=list)
@@ -223,9 +220,8 @@ class Walk:
         self.depth += 1
         found: list[str] = []
         text = element.text
-        run = (
-            [self.text(text)] if text and not text.isspace() else []
-        )  # white space alone starts no run
+        # white space alone starts no run
+        run = [self.text(text)] if text and not text.isspace() else []
         is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)

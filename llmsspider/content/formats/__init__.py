@@ -268,9 +268,8 @@ class Handlers:
         known = []
         for mime_type, path in sorted(self.paths.items()):
             source = ""
-            with contextlib.suppress(
-                ImportError, AttributeError, ValueError
-            ):  # `check_handlers` reports it
+            # `check_handlers` reports it
+            with contextlib.suppress(ImportError, AttributeError, ValueError):
                 source = "" if path.startswith(OURS) else source_of(find(path))
             known.append((mime_type, path, source))
         return "+" + hashlib.sha256(repr(known).encode("utf-8", "replace")).hexdigest()[:8]

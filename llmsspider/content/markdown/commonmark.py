@@ -86,9 +86,8 @@ def _panics() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if (
-            type(error).__name__ == "PanicException"
-        ):  # what Rust makes of a bug of its own; no Exception
+        # what Rust makes of a bug of its own; no Exception
+        if type(error).__name__ == "PanicException":
             raise ConversionError(f"the Markdown parser failed: {error}") from None
         raise
 

@@ -238,9 +238,8 @@ class Pages(UsesRun):
         documents = self.documents
         state = self.known.at(request.url)
         with_listings = documents.keeps_listing(request)
-        may_be_text = (
-            state is None or state.origin == "text"
-        )  # what was a page becomes no file of data
+        # what was a page becomes no file of data
+        may_be_text = state is None or state.origin == "text"
         listed = may_be_text and bool(info(request).get("listed"))
         try:
             read = self.reader.read(request, answer, listed=listed, with_listings=with_listings)
@@ -344,9 +343,8 @@ class Pages(UsesRun):
             if is_false:  # as it came, and as it would be stored
                 self.learned.false_304s.note(record.fetched_url)
             documents.keep_text(record, is_same=page.is_as_stored)
-            yield from documents.parts(
-                record, page.page.parts
-            )  # before the page that stands for them
+            # before the page that stands for them
+            yield from documents.parts(record, page.page.parts)
             yield from documents.with_links(record, request, read=(answer, page))
 
     # --- pages that are no documents ---
@@ -470,9 +468,8 @@ class DocsCallbacks(ProjectSpider):
         """Yield what the crawl knows without asking the site: full text, pages that waited,
         tombstones.
         """
-        results = (
-            self.settled.popleft() if self.settled else ()
-        )  # none where a JOBDIR had the request
+        # none where a JOBDIR had the request
+        results = self.settled.popleft() if self.settled else ()
         if isinstance(results, Iterable):
             for result in results:
                 yield result

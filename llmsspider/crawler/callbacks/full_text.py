@@ -50,9 +50,8 @@ as stored.
 """
 
 FULL_TEXT_BATCH = 16  # pages of a full-text file that are read at a time
-SAMPLED_PAGES = (
-    32  # pages of a full-text file that are looked at to learn what its links are relative to
-)
+# pages of a full-text file that are looked at to learn what its links are relative to
+SAMPLED_PAGES = 32
 
 
 class FullTextPages(UsesRun):

@@ -42,9 +42,8 @@ from llmsspider.web.urls import identity, page_key, without_fragment
 
 logger = logging.getLogger(__name__)
 
-MAX_LISTS = (
-    1_000  # maximum number of sidebars and the like of Docsify sites that one crawl requests
-)
+# maximum number of sidebars and the like of Docsify sites that one crawl requests
+MAX_LISTS = 1_000
 
 
 class LinkSourcePages(UsesRun):

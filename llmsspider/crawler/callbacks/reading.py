@@ -172,9 +172,8 @@ class PageReader(UsesRun):
         that only list others. Raises `ConversionError`, `RenderingError`, and `UnsettledError`
         where its links are relative to something unknown.
         """
-        is_shown = (
-            self.site.repository_of(answer.page_url) is not None
-        )  # links are relative to the page
+        # links are relative to the page
+        is_shown = self.site.repository_of(answer.page_url) is not None
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
         workers = self.workers
         join = self._join

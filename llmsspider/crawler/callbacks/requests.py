@@ -192,9 +192,8 @@ class PageRequests(UsesRun):
         by = page.get("by", "link")
         listed = page.get("listed", False)
         there = self.page(url, by=by, depth=depth, listed=listed, **extra)
-        return there.replace(
-            priority=request.priority + 1
-        )  # what it is says what others like it are
+        # what it is says what others like it are
+        return there.replace(priority=request.priority + 1)
 
     def other_address(self, request: Request) -> Request | None:
         """Return the request for another address of a page that is not found, by what named or

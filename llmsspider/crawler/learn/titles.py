@@ -39,9 +39,8 @@ class SiteTitles(Learner):
 
     def __init__(self) -> None:
         self.pages = 0
-        self.start: str | None = (
-            None  # the title of the start page: the first that another page may share
-        )
+        # the title of the start page: the first that another page may share
+        self.start: str | None = None
         self._known: list[str] = []
         self._titles: Counter[str] = Counter()
         self._headings: Counter[str] = Counter()
