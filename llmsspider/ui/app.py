@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from starlette.applications import Starlette
@@ -148,8 +149,9 @@ class Pages:
 
     async def page(self, request: Request) -> Response:
         """A page: rendered, raw, its chunks, links and history."""
-        view = await self._read(views.page, _query(request, "id"), self.chunk_size)
         tab = request.query_params.get("tab", "read")
+        read = partial(views.page, with_history=tab == "history")
+        view = await self._read(read, _query(request, "id"), self.chunk_size)
         with_pictures = request.query_params.get("pictures") == "1"
         return self._shown("page.html.j2", page=view, tab=tab, with_pictures=with_pictures)
 

@@ -22,7 +22,7 @@ from llmsspider.diff.source import SourceChanges, changes_since
 from llmsspider.errors import SearchError
 from llmsspider.items import Link
 from llmsspider.output.status import RunStatus, stored_status
-from llmsspider.store import LINKS, OUTLINE, PageRecord, RunRecord, SourceRecord, Store
+from llmsspider.store import LINKS, OUTLINE, PageRecord, RunRecord, SourceRecord, Store, Version
 from llmsspider.web.scope import Scope
 
 NIGHTS = 30
@@ -171,13 +171,14 @@ class Edition:
 
 @dataclass(slots=True, frozen=True)
 class PageView:
-    """A page with all that is known of it."""
+    """A page with all that is known of it; its `edits` are compared where they are shown."""
 
     source: str
     record: PageRecord
     form: str
     chunks: Sequence[Chunk]
     links_in: Sequence[PageRecord]
+    edits: int
     editions: Sequence[Edition]
     tokens: int
     judged: Sequence[str]
@@ -188,11 +189,12 @@ class PageView:
         return self.record.links
 
 
-def page(library: Library, page_id: str, size: int) -> PageView:
+def page(library: Library, page_id: str, size: int, *, with_history: bool = False) -> PageView:
     """Return a page by its id or address; `size` is that of chunks. Raises `SearchError`."""
     name, record = library.page(page_id)
     with closing(library.store(name)) as store:
-        editions = _editions(store, record)
+        versions = store.versions_of(record.key)
+        editions = _editions(store, record, versions) if with_history else ()
         judged = store.memory().get("judged", ())
         is_small = store.count_pages() <= MAX_LINKED_FROM
         others = store.iter_pages("url", LINKS) if is_small else ()
@@ -208,15 +210,15 @@ def page(library: Library, page_id: str, size: int) -> PageView:
         FORMS.get(record.origin, record.origin),
         chunks(content, record.id, size=size),
         links_in,
+        len(versions),
         editions,
         tokens(content),
         _judged(record, judged),
     )
 
 
-def _editions(store: Store, record: PageRecord) -> list[Edition]:
+def _editions(store: Store, record: PageRecord, versions: Sequence[Version]) -> list[Edition]:
     """Return what each edit of a page changed, the newest first."""
-    versions = store.versions_of(record.key)
     if not versions:
         return []
     runs = store.runs()
