@@ -290,11 +290,12 @@ class Pages:
         return HTMLResponse(render(template, **{**common, **values}), status)
 
     def _missing(self, _request: Request, _error: Exception) -> Response:
-        return self._shown("message.html.j2", message="There is no such page.", status=404)
+        message = "There is nothing at this address."
+        return self._shown("message.html.j2", heading="Not found", message=message, status=404)
 
     def _refused(self, _request: Request, error: Exception) -> Response:
         problems = "\n".join(getattr(error, "problems", [str(error)]))
-        return self._shown("message.html.j2", message=problems, status=400)
+        return self._shown("message.html.j2", heading="Not done", message=problems, status=400)
 
 
 def _delete(library: Library, name: str) -> None:
