@@ -103,6 +103,9 @@ SHELL = "llms_shell"
 CLOSE_SECS = 15.0
 """Time the browser is given to close; what is left then ends with the crawl's process."""
 
+LEAVE_SECS = 2.0
+"""Time a page is given to become empty before it is closed."""
+
 MISSING = (
     "no browser can be started ({}): install one with `apt-get install chromium` or `playwright"
     " install chromium`"
@@ -161,6 +164,7 @@ class BrowserSession:
             "ignore_https_errors": not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
         }
         request.meta["playwright_page_init_callback"] = prepare
+        request.meta["playwright_include_page"] = True  # it is closed here
         goto = {"wait_until": "commit"}  # `page_load` waits for the rest
         request.meta["playwright_page_goto_kwargs"] = goto
         seconds = float(request.meta.get("download_timeout") or 60)
@@ -168,10 +172,12 @@ class BrowserSession:
             async with asyncio.timeout(seconds):
                 response: Response = await handler.download_request(request)
         except TimeoutError:
-            await self._abandon(opened)
             raise RenderingError(
                 f"the page was not rendered within {seconds:g} s", kind="network"
             ) from None
+        finally:
+            request.meta.pop("playwright_page", None)
+            await self._close_pages(opened)
         for loaded in traffic[-1:]:
             noted = {
                 "failed": dict(loaded.failed),
@@ -284,13 +290,18 @@ class BrowserSession:
         response = await route.fetch(headers=headers, max_redirects=0)
         await route.fulfill(response=response)
 
-    async def _abandon(self, opened: list[Page]) -> None:
-        """Close a page that timed out; if closing hangs too, close the browser, which restarts for
+    async def _close_pages(self, opened: list[Page]) -> None:
+        """Close the pages of a download; where that hangs, close the browser, which restarts for
         the next page.
+
+        When a page is closed, Chromium sends the requests that no route has answered yet, those for
+        images too: on an empty page there are none.
         """
         try:
-            async with asyncio.timeout(CLOSE_SECS / 3):
-                for page in opened:
+            for page in opened:
+                with contextlib.suppress(Exception):
+                    await page.goto("about:blank", timeout=LEAVE_SECS * 1000)
+                async with asyncio.timeout(CLOSE_SECS / 3):
                     await page.close()
         except Exception:  # any error of Playwright: the browser is closed then
             with contextlib.suppress(Exception):
