@@ -92,46 +92,39 @@ class MarkdownNegotiationMiddleware(RunComponent):
         Raises `IgnoreRequest` where the page was downloaded before and only its Markdown is
         requested.
         """
-        page = info(request)
-        if not page or has_any(request, "nested", "synthetic", "verify"):
+        url = request.url
+        if not info(request) or has_any(request, "nested", "synthetic", "verify"):
             return self._kept_html(request)
-        state = self.known.at(request.url)
+        state = self.known.at(url)
         known = self._left_out(request, state) or self._kept_shell(request, state)
         if known is not None:
             return known
-        if "#" in request.url and split_route(request.url)[1]:
-            site = self.site.docsify_of(request.url)
-            return (
-                await self._route(request, site.file_of(request.url)) if site is not None else None
-            )
-        repository = self.site.repository_of(request.url)
+        if split_route(url)[1]:
+            site = self.site.docsify_of(url)
+            return await self._route(request, site.file_of(url)) if site is not None else None
+        repository = self.site.repository_of(url)
         if repository is not None:
             # it speaks of pages
             meta = {"dont_obey_robotstxt": True} if repository.by_api else None
-            return await self._route(request, repository.file_of(request.url), meta)
-        is_html = (
-            not is_markdown_url(request.url) and self.site.samples_of(request.url, "files").is_html
-        )
-        is_refused = self.learned.accept_refusals.refuses(request.url)
-        if is_html or is_refused or self.site.samples_of(request.url, "Accept").is_html:
-            request.headers["Accept"] = HTML_ACCEPT
-        forms = self.site.forms_of(request.url)
-        if is_html or self._is_first(request, forms, state):
-            (self._by_html if is_html else self._page_first).add(request)
+            return await self._route(request, repository.file_of(url), meta)
+        if self._goes_first(request, state):
             return None
-        response = (
-            self._kept_html(request)
-            if page.get("source")
-            else await self._markdown(request, forms, state)
-        )
-        if response is None and page.get("held"):
+        return await self._of_page(request)
+
+    async def _of_page(self, request: Request) -> Response | None:
+        """Return the Markdown of a page, else the HTML that discovery downloaded, else None."""
+        page = info(request)
+        if page.get("source"):
+            return self._kept_html(request)
+        response = await self._markdown(request)
+        if response is not None:
+            return response
+        if page.get("held"):
             if request in self._in_vain:
-                forms.none(request.url)
+                self.site.forms_of(request.url).none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
-        if response is None and self.prefetched:
-            kept = self.prefetched.pop(identity(request.url), None)
-            response = kept.replace(request=request) if kept is not None else None
-        return response
+        kept = self.prefetched.pop(identity(request.url), None)
+        return kept.replace(request=request) if kept is not None else None
 
     def _kept_html(self, request: Request) -> Response | None:
         is_html = request.headers.get("Accept") == HTML_ACCEPT.encode()
@@ -159,29 +152,22 @@ class MarkdownNegotiationMiddleware(RunComponent):
 
         It is a 404 for one that is listed, and was not found.
         """
-        page = info(request)
         url = request.url
-        ledger = self.ledger
-        if ledger.by is None and not self.sampled:
-            return None
         key = state.key if state is not None else page_key(url)
         validators = self.sampled.get(key)
-        is_left_out = ledger.by is not None and ledger.leaves_out(
-            key, url, is_stored=state is not None
-        )
-        if page.get("whole") or not (is_left_out or validators is not None):
+        is_left_out = self.ledger.leaves_out(key, url, is_stored=state is not None)
+        if info(request).get("whole") or not (is_left_out or validators is not None):
             return None
-        status = 404 if state is None and ledger.is_dead(key) else 304
-        if state is None or page.get("source"):
-            is_known = status == 404 or self._is_read(request)
-        else:
+        is_dead = state is None and self.ledger.is_dead(key)
+        if state is not None and not info(request).get("source"):
             url = state.validators_url
-            is_known = True
             if state.accept is not None:
                 request.headers["Accept"] = state.accept
-        if is_left_out and is_known:
+        elif not is_dead and not self._is_read(request):
+            return None
+        if is_left_out:
             self.ledger.left_out.add(key)
-        return Response(url, status, headers=validators, request=request) if is_known else None
+        return Response(url, 404 if is_dead else 304, headers=validators, request=request)
 
     def _is_read(self, request: Request) -> bool:
         """Say whether the store has what was read of a page that is no document, or is requested
@@ -201,41 +187,59 @@ class MarkdownNegotiationMiddleware(RunComponent):
         there.
         """
         is_html = b"html" in (response.headers.get("Content-Type") or b"").lower()
-        is_look = info(request).get("nested") and response.status == 200 and is_html
-        if is_look and not self.known.states and len(self._html) < MAX_KEPT:
-            self._html.setdefault(identity(request.url), response)
-        if request in self._by_html:
-            if response.status not in MISSING:
-                return response
-            return await self._markdown(request, *self._known(request)) or response
+        if is_html:
+            self._keep_look(request, response)
+        is_by_html = request in self._by_html
         is_first = request in self._page_first
-        is_in_vain = request in self._in_vain
         self._page_first.discard(request)
-        if not (is_first or is_in_vain) or response.status not in {200, 304, *MISSING}:
-            return response
-        forms, state = self._known(request)
-        if response.status in MISSING:
-            forms.dead += 1
-            return response
-        markdown = await self._markdown(request, forms, state) if is_first and is_html else None
-        forms.alive += markdown is None
-        if request in self._in_vain:
-            self._in_vain.discard(request)
-            forms.none(request.url)
+        if is_by_html:
+            wants_markdown = response.status in MISSING
+        else:
+            wants_markdown = is_first and is_html and response.status in {200, 304}
+        markdown = await self._markdown(request) if wants_markdown else None
+        if is_first or (request in self._in_vain and not is_by_html):
+            self._learn_link(request, response.status, came_as_markdown=markdown is not None)
         return markdown or response
 
-    def _known(self, request: Request) -> tuple[HostForms, PageState | None]:
-        return self.site.forms_of(request.url), self.known.at(request.url)
+    def _keep_look(self, request: Request, response: Response) -> None:
+        """Keep the HTML that a first crawl looked at beside its pages, `MAX_KEPT` pages at most."""
+        is_look = info(request).get("nested") and response.status == 200
+        if is_look and not self.known.states and len(self._html) < MAX_KEPT:
+            self._html.setdefault(identity(request.url), response)
 
-    def _is_first(self, request: Request, forms: HostForms, state: PageState | None) -> bool:
-        """Return whether to download the page before its Markdown: only links name it, and those
-        are mostly dead.
+    def _learn_link(self, request: Request, status: int, *, came_as_markdown: bool) -> None:
+        """Learn whether a linked page is there, and that it has no Markdown where guesses failed."""
+        forms = self.site.forms_of(request.url)
+        if status in MISSING:
+            forms.dead += 1
+        elif status in {200, 304}:
+            forms.alive += not came_as_markdown
+            if request in self._in_vain:
+                self._in_vain.discard(request)
+                forms.none(request.url)
+
+    def _goes_first(self, request: Request, state: PageState | None) -> bool:
+        """Say whether to download the page before its Markdown: that is not believed, or links alone
+        name the page, and those are mostly dead. Asks for HTML where that is better.
         """
-        page = info(request)
         url = request.url
+        is_html = not is_markdown_url(url) and self.site.samples_of(url, "files").is_html
+        is_refused = self.learned.accept_refusals.refuses(url)
+        if is_html or is_refused or self.site.samples_of(url, "Accept").is_html:
+            request.headers["Accept"] = HTML_ACCEPT
+        if is_html:
+            self._by_html.add(request)
+        elif state is None and self._may_be_dead(request):
+            self._page_first.add(request)
+        else:
+            return False
+        return True
+
+    def _may_be_dead(self, request: Request) -> bool:
+        url = request.url
+        forms = self.site.forms_of(url)
         return (
-            page.get("by") == "link"
-            and state is None
+            info(request).get("by") == "link"
             and not has_any(request, "listed", "md", "dead", "alternate", "held", "source")
             and not is_markdown_url(url)
             and forms.known(url) is not None
@@ -244,17 +248,12 @@ class MarkdownNegotiationMiddleware(RunComponent):
             and bool(forms.to_try(url))
         )
 
-    async def _markdown(
-        self, request: Request, forms: HostForms, state: PageState | None
-    ) -> Response | None:
+    async def _markdown(self, request: Request) -> Response | None:
+        forms = self.site.forms_of(request.url)
         if is_markdown_url(request.url):
             return await self._only_markdown(request, forms)
-        stored = (
-            state.fetched_url if state is not None and is_markdown_url(state.fetched_url) else None
-        )
-        page = info(request)
-        urls = (stored, page.get("md"), self.site.markdown_of(request.url))
-        named = [] if page.get("held") else list(dict.fromkeys(url for url in urls if url))
+        state = self.known.at(request.url)
+        named = self._named_markdown(request, state)
         if not named and state is not None and identity(request.url) in forms.missed:
             return None  # it was requested in an earlier run
         kept = state.fetched_url if state is not None and state.fetched_url in named else None
@@ -262,6 +261,19 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return await self._try_forms(request, forms, named, kept)
         async with self._locks[host(request.url)]:
             return await self._try_forms(request, forms, named, kept)
+
+    def _named_markdown(self, request: Request, state: PageState | None) -> list[str]:
+        """Return the Markdown URLs of a page by the store, by a link and by lists, each once."""
+        page = info(request)
+        if page.get("held"):
+            return []
+        stored = state.fetched_url if state is not None else ""
+        urls = (
+            stored if is_markdown_url(stored) else None,
+            page.get("md"),
+            self.site.markdown_of(request.url),
+        )
+        return list(dict.fromkeys(filter(None, urls)))
 
     async def _try_forms(
         self, request: Request, forms: HostForms, named: list[str], stored: str | None
