@@ -8,7 +8,7 @@ directory, ever been a page here?
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from llmsspider.web.stats import FetchedReason, Filtered, FilterReason
 from llmsspider.web.urls import directory, host, identity
 
 _NUMBER = re.compile(r"\d+")
-_NO_WORDS = re.compile(r"[\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _GENERATED = frozenset({"_modules", "src-html", "class-use"})
 """Folders that generators make beside those of pages, some of them in each package: what is below
 is of one shape.
@@ -52,11 +52,11 @@ MAX_LOOK_ALIKES_FACTOR = 250
 
 
 MAX_FACETS = 30
-"""Pages with a query of one path, whatever its parameters, that may say nothing that others there
-do not say: facets combine parameters without end, calendars have no last month.
+"""Look-alikes of one path, whatever their numbers and parameters, that may say nothing that others
+there do not say: facets combine parameters without end, calendars have no last month.
 """
 
-_LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()?#\s]*+)[^()]*+\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(([^()?#\s]*+)[^()]*+\)")
 
 MAX_LINES = 50_000
 """Lines of the pages of one path that are remembered."""
@@ -64,32 +64,48 @@ MAX_LINES = 50_000
 
 @dataclass(slots=True)
 class _Facets:
-    """What pages with a query of one path brought: the hashes of their lines, how many brought no
-    line of their own, and how many more did than did not, by the names of the query.
+    """What look-alikes of one path brought: the hashes of their lines, how many brought no line of
+    their own, and how many more did than did not, by the names of the query.
 
-    Headings, links among these pages, and the numbers of lines without other links are not counted.
+    Headings, the words of headings and of the address, links among pages with a query, and the
+    numbers of lines without other links are not counted.
     """
 
     lines: set[int] = field(default_factory=set)
     in_vain: int = 0
     gain: Counter[str] = field(default_factory=Counter)
 
-    def learn(self, path: str, names: str, text: str) -> None:
-        found = (_own_words(line, path) for line in text.split("\n") if not line.startswith("#"))
-        lines = {hash(line) for line in found if line}
-        is_new = not lines <= self.lines
+    def learn(self, path: str, names: str, url: str, text: str) -> None:
+        lines = text.split("\n")
+        headings = " ".join(line for line in lines if line.startswith("#"))
+        given = {word.casefold() for word in _WORD.findall(f"{url} {headings}")}
+        found = (
+            _own_words(line, path, given, keeps_names=not names)
+            for line in lines
+            if not line.startswith("#")
+        )
+        own = {hash(line) for line in found if line}
+        is_new = not own <= self.lines
         self.gain[names] += 1 if is_new else -1
         self.in_vain += not is_new
         if len(self.lines) < MAX_LINES:
-            self.lines |= lines
+            self.lines |= own
 
 
-def _own_words(line: str, path: str) -> str:
-    """Return what a line says besides links to pages with this path, without numbers if it has no
-    other links.
+def _own_words(line: str, path: str, given: Collection[str], *, keeps_names: bool) -> str:
+    """Return what a line says besides links to pages with this path, of which it keeps the text at
+    most; without numbers and the words that are `given` if it has no other links.
     """
-    rest = _LINK.sub(lambda link: "" if link[1].endswith(path) else link[0], line)
-    return rest if _LINK.search(rest) else _NO_WORDS.sub(" ", rest).strip()
+
+    def own(link: re.Match[str]) -> str:
+        if not _NUMBER.sub("#", link[2]).endswith(path):
+            return link[0]
+        return link[1] if keeps_names else ""
+
+    rest = _LINK.sub(own, line)
+    if _LINK.search(rest):
+        return rest
+    return " ".join(word for word in _WORD.findall(rest) if word.casefold() not in given)
 
 
 @dataclass(slots=True)
@@ -162,14 +178,14 @@ class LookAlikes:
 
     def _is_facet(self, url: str) -> bool:
         """Say whether a page only combines parameters that brought nothing in such pages."""
-        path, _, names = (shape_of(url) or "").partition("?")
-        facets = self._facets.get(path) if names else None
+        path, mark, names = (shape_of(url) or "").partition("?")
+        facets = self._facets.get(path + mark)
         return facets is not None and facets.in_vain >= MAX_FACETS and facets.gain[names] <= 0
 
     def _learn_facet(self, url: str, text: str) -> None:
-        path, _, names = (shape_of(url) or "").partition("?")
-        if names:
-            self._facets[path].learn(urlsplit(url).path, names, text)
+        path, mark, names = (shape_of(url) or "").partition("?")
+        if text or names:
+            self._facets[path + mark].learn(_NUMBER.sub("#", urlsplit(url).path), names, url, text)
 
     def wasted(self, url: str) -> None:
         """Note that a page which was not stored before brought no text."""

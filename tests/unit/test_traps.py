@@ -248,21 +248,32 @@ def test_facets_that_show_known_lines_end_and_queries_with_lines_of_their_own_go
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("address", "text"),
     [
-        "# Month {n}\n\nNo events in month {n}.\n\n[next](https://example.com/list?m={n})",
-        "# Red, {n}\n\nThings in red.\n\n[blue](https://example.com/list?blue={n})",
+        ("/list?m={n}", "# Month {n}\n\nNo events in month {n}.\n\n[next](/list?m={n})"),
+        ("/list?m={n}", "# Red, {n}\n\nThings in red.\n\n[blue](/list?blue={n})"),
+        ("/list?color={word}", "# List\n\nThings in {word}."),
+        ("/cal/{n}/", "# {word} {n}\n\nNo events in {word} {n}.\n\n| 1 | 2 |\n\n[next](/cal/{n}/)"),
     ],
 )
-def test_titles_numbers_and_links_among_lists_are_nothing_new(text):
+def test_titles_numbers_and_links_among_lists_are_nothing_new(address, text):
     alikes = LookAlikes(1000)
-    lists = [f"{SITE}/list?m={number}" for number in range(100)]
-    taken = [
-        url
-        for number, url in enumerate(lists)
-        if alikes.admits(url) and not alikes.learn(url, text.format(n=number))
-    ]
+    taken = []
+    for number in range(100):
+        word = article(number).split()[0]
+        url = SITE + address.format(n=number, word=word)
+        if alikes.admits(url):
+            alikes.learn(url, text.format(n=number, word=word))
+            taken.append(url)
     assert MAX_FACETS <= len(taken) <= MAX_FACETS + 1
+
+
+def test_pages_named_by_numbers_that_link_to_each_other_by_name_go_on():
+    alikes = LookAlikes(1000)
+    for number in range(100):
+        url = f"{SITE}/a{number}.html"
+        assert alikes.admits(url)
+        alikes.learn(url, f"# {number}\n\n[{article(number)}]({SITE}/a{number + 1}.html#x)")
 
 
 def test_lists_that_link_to_pages_of_their_own_go_on():
