@@ -98,6 +98,7 @@ class ReadPage:
     # another page named this address as its own; what this one names is not followed
     is_named: bool = False
     markdown: str | None = None  # the URL of the Markdown that its HTML names
+    without_query: str | None = None  # its address without the query, where that was requested
     is_wanted: bool = False  # it is a document even if it only lists others
     is_start: bool = False
     is_stored: bool = False  # it is as it was stored
@@ -209,17 +210,19 @@ def undecided(page: ReadPage, site: Site) -> Verdict | None:
 
 
 def copy_of_named(page: ReadPage, site: Site) -> Verdict | None:
-    """Wait with a page that names one of another name as its address, and drop it where that has
-    the same text: `/articles/1-old-title` beside `/articles/1-new-title`.
+    """Wait with a page that names one of another name as its address, or is another with a query,
+    and drop it where that has the same text: `/articles/1-old-title` beside
+    `/articles/1-new-title`, `/a?highlight=b` beside `/a`.
     """
-    named = page.meta.canonical
+    named = page.meta.canonical or page.without_query
     if page.is_stored or page.is_start or not named or identity(named) == identity(page.url):
         return None
     if not (_is_another_of_host(page.url, named) and site.in_scope(named)):
         return None
     if site.can_wait("copy-of"):
         return Wait("copy-of")
-    why = f"has the text of {named}, which it names as its address"
+    how = "which it names as its address" if page.meta.canonical else "without its query"
+    why = f"has the text of {named}, {how}"
     return Drop("canonical", why, named) if page.says_the_same(named) else None
 
 

@@ -191,10 +191,12 @@ async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTx
         return LlmsTxt(answer.final_url, None, None, (), kind=kind)
     text = answer.text
     file = await asyncio.to_thread(foreign.read, parse, text, answer.final_url)
-    alias = alias_of(answer.final_url, (entry.url for entry in file.entries))
+    alias = alias_of(answer.final_url, [entry.url for entry in file.entries])
     if alias is not None:
         file = replace(
-            file, entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries)
+            file,
+            entries=tuple(replace(entry, url=alias.of(entry.url)) for entry in file.entries),
+            warnings=(*file.warnings, f"lists {alias.listed} in place of {alias.kept}"),
         )
     if kind == "full":
         return replace(file, kind=kind, invalid=(), notes=None)

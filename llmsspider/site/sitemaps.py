@@ -7,7 +7,7 @@ import re
 import zlib
 from codecs import getincrementaldecoder
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -260,6 +260,63 @@ def _name(element: etree._Element) -> tuple[str, str]:
     return namespace, name.lower()
 
 
+# Files that list the pages of their site at other addresses.
+
+
+class Alias(NamedTuple):
+    """Pages under two addresses: a file of the site that is at `kept` lists them below `listed`, both
+    URLs.
+    """
+
+    listed: str
+    kept: str
+
+    def of(self, url: str) -> str:
+        """Return the address below `kept` of a page below `listed`, any other as it is."""
+        return self.kept + url.removeprefix(self.listed) if url.startswith(self.listed) else url
+
+
+_OF_TEMPLATE = re.compile(
+    r"https?://(?:localhost|127\.0\.0\.1|(?:[\w-]+\.)*example(?:\.(?:com|net|org))?)(?::\d+)?/",
+    re.IGNORECASE,
+)
+"""Where templates have a site, and where it is built."""
+
+
+def alias_of(place: str, urls: list[str]) -> Alias | None:
+    """Return what a file lists in place of its own addresses: nothing but those of a template, or a
+    version in the directory of another one; or None.
+
+    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every
+    version listed beside that of the file is the same one, and one of the two has a name that
+    stands for a version.
+
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
+    Alias(listed='https://e.com/2.1/', kept='https://e.com/latest/')
+    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/a", "https://e.com/latest/b"])
+    >>> alias_of("https://e.com/llms.txt", ["https://your-site.example.com/a", "https://your-site.example.com/b"])
+    Alias(listed='https://your-site.example.com/', kept='https://e.com/')
+    """
+    template = _OF_TEMPLATE.match(urls[0]) if urls else None
+    if template and not same_site(template[0], place):
+        is_all = all(url.startswith(template[0]) for url in urls)
+        return Alias(template[0], urljoin(place, "/")) if is_all else None
+    segment = tree_of(place).get("version")
+    if segment is None:
+        return None
+    kept = urljoin(place, directory_of(place, segment))
+    above = urljoin(kept, "..")
+    listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
+    others = [other for other in listed if axis_of(other) == "version"]
+    if (
+        len(others) != 1
+        or others == [segment]
+        or not {segment.lower(), others[0].lower()} & VERSION_NAMES
+    ):
+        return None
+    return Alias(f"{above}{others[0]}/", kept)
+
+
 # The sitemap level of the cascade: what robots.txt names, else `/sitemap.xml`, and what indexes
 # lead to.
 
@@ -358,66 +415,24 @@ class SitemapStep:
     def _take(self, url: str, answer: FetchResult, inner: list[str]) -> None:
         if not same_site(url, answer.final_url):
             raise SitemapError("redirected to another site")
-        alias = _alias(answer)
+        alias = self._alias(answer)
         with answer.open() as body:
             for entry in read(body, answer.final_url):
                 if isinstance(entry, InvalidUrl):
                     self._found.cut.append(FilteredLink.invalid(entry))
-                elif entry.is_sitemap:
-                    inner.append(entry.url)
-                elif same_site(entry.url, self._page_url):
-                    page = entry.url if alias is None else alias.of(entry.url)
-                    self._seeds.add_page(page, entry.lastmod, entry.alternates)
+                    continue
+                place = entry.url if alias is None else alias.of(entry.url)
+                if entry.is_sitemap:
+                    inner.append(place)
+                elif same_site(place, self._page_url):
+                    self._seeds.add_page(place, entry.lastmod, entry.alternates)
 
-
-class Alias(NamedTuple):
-    """A version under two addresses: a file in the directory `kept` lists its pages below `listed`,
-    both URLs.
-    """
-
-    listed: str
-    kept: str
-
-    def of(self, url: str) -> str:
-        """Return the address below `kept` of a page below `listed`, any other as it is."""
-        return self.kept + url.removeprefix(self.listed) if url.startswith(self.listed) else url
-
-
-def _alias(answer: FetchResult) -> Alias | None:
-    if "version" in tree_of(answer.final_url):
+    def _alias(self, answer: FetchResult) -> Alias | None:
+        """Return in place of what a sitemap lists addresses; None of most."""
         with answer.open() as body, suppress(SitemapError):
-            entries = (
-                entry for entry in read(body, answer.final_url) if isinstance(entry, SitemapEntry)
-            )
-            return alias_of(
-                answer.final_url, (entry.url for entry in entries if not entry.is_sitemap)
-            )
-    return None
-
-
-def alias_of(place: str, urls: Iterable[str]) -> Alias | None:
-    """Return the version that a file in the directory of another one lists in place of its own, or
-    None.
-
-    A site that is built as `/2.1/` and served as `/latest/`, too, lists `/2.1/` in both. So every
-    version listed beside that of the file is the same one, and one of the two has a name that
-    stands for a version.
-
-    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/", "https://e.com/2.1/a", "https://e.com/blog"])
-    Alias(listed='https://e.com/2.1/', kept='https://e.com/latest/')
-    >>> alias_of("https://e.com/latest/llms.txt", ["https://e.com/2.1/a", "https://e.com/latest/b"])
-    """
-    segment = tree_of(place).get("version")
-    if segment is None:
+            entries = read(body, answer.final_url)
+            listed = (entry.url for entry in entries if isinstance(entry, SitemapEntry))
+            first = next(listed, self._page_url)
+            if "version" in tree_of(answer.final_url) or not same_site(first, self._page_url):
+                return alias_of(answer.final_url, [first, *listed])
         return None
-    kept = urljoin(place, directory_of(place, segment))
-    above = urljoin(kept, "..")
-    listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
-    others = [other for other in listed if axis_of(other) == "version"]
-    if (
-        len(others) != 1
-        or others == [segment]
-        or not {segment.lower(), others[0].lower()} & VERSION_NAMES
-    ):
-        return None
-    return Alias(f"{above}{others[0]}/", kept)

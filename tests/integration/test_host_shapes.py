@@ -486,6 +486,31 @@ def test_what_wikis_do_with_pages_and_tracking_are_no_pages(serve, run_crawl):
     assert set(found) == {"/", "/w?title=A", "/w?title=B&action=view", "/c"}
 
 
+@pytest.mark.parametrize("host", ["https://your-docs.example.com", "http://localhost:3000"])
+@pytest.mark.parametrize("file", ["/llms.txt", "/sitemap.xml"])
+def test_lists_with_addresses_of_a_template_list_the_pages_of_their_site(
+    serve, run_crawl, file, host
+):
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    if file == "/llms.txt":
+        listed = "# Site\n\n## Docs\n\n" + "".join(f"- [x]({host}{path})\n" for path in pages)
+    else:
+        locs = "".join(f"<url><loc>{host}{path}</loc></url>" for path in pages)
+        listed = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locs}</urlset>'
+    site = serve({"/": html("Home", "<p>Home.</p>"), file: listed, **pages})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
+
+
+def test_a_page_has_its_address_without_a_query_that_changes_nothing(serve, run_crawl):
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    marked = [f"{path}?highlight=x" for path in pages]
+    home = html("Home", f"<p>Home.</p>{links('/d/alpha?page=2', *marked, *pages)}")
+    site = serve({"/": home, **pages, "/d/alpha?page=2": page("second of alpha")})
+    site.pages |= {f"{path}?highlight=x": text for path, text in pages.items()}
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/", "/d/alpha?page=2", *pages}
+
+
 def test_selectors_keep_and_drop_parts_and_stay_with_the_source(serve, run_crawl):
     def framed(name: str) -> str:
         return page(

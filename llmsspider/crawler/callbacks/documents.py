@@ -144,8 +144,10 @@ class Documents(UsesRun):
             self.requests.links(record.follow, record.depth + 1, on=record.url, unchanged=same)
         )
         page, (answer, result) = info(request), read or (None, None)
+        plain, has_query, _ = record.url.partition("?")
         facts = ReadPage(
             record.url,
+            without_query=plain if has_query and self.addresses.requested(plain) else None,
             meta=result.page.meta if result is not None else PageMeta(),
             is_wanted=result is None or self.keeps_listing(request),
             is_start=bool(page.get("start")),
