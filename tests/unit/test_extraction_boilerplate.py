@@ -34,6 +34,10 @@ def markdown_of(body: str, title: str = "Mills") -> str:
             id="who wrote it",
         ),
         pytest.param(
+            BODY.replace("</h1>", f"</h1><div class=author-pane><p>{TEXT * 4}</p></div>"),
+            id="much about who wrote it",
+        ),
+        pytest.param(
             BODY.replace(
                 "</div>", f"<div><b>News</b><form><input></form></div><p>{TEXT}</p></div>"
             ),

@@ -143,9 +143,11 @@ SHOWN_MARKDOWN = (
     f"<div data-hidden='1' title='style=display:none'>{SAID}</div>",
 )
 DOCS = Path(__file__).parents[2] / "docs" / "explanation" / "extraction.md"
-TABLES = DOCS.read_text("utf-8").partition("| what stays in HTML |")[2].partition("## ")[0]
-STAYS = re.compile(r"^\| `(.*TEXT.*)` \| .+ \|$", re.MULTILINE)
-IN_HTML, IN_MARKDOWN = map(STAYS.findall, TABLES.split("| what stays in Markdown |"))
+STAYS = DOCS.read_text("utf-8").partition("### What stays in HTML")[2].partition("\n## ")[0]
+IN_HTML, IN_MARKDOWN = (
+    re.findall(r"^.*TEXT.*$", part, re.MULTILINE)
+    for part in STAYS.split("### What stays in Markdown")
+)
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in SAID)
 SEEN = {
     "black letters": f"<p style='color:rgb(0, 0, 0)'>{SAID}</p>",
@@ -225,12 +227,12 @@ def test_what_a_browser_shows_of_markdown_stays(part):
 
 
 @pytest.mark.parametrize("form", IN_HTML)
-def test_what_reaches_the_text_of_html_is_in_the_table(form):
+def test_what_reaches_the_text_of_html_is_in_the_docs(form):
     assert SAID in convert(page(form.replace("TEXT", SAID)), URL, None).markdown
 
 
 @pytest.mark.parametrize("form", IN_MARKDOWN)
-def test_what_reaches_the_text_of_markdown_is_in_the_table(form):
+def test_what_reaches_the_text_of_markdown_is_in_the_docs(form):
     part = form.replace("TEXT", SAID)
     assert SAID in read(f"# Guide\n\nText.\n\n{part}\n\nMore.\n", URL).markdown
 

@@ -40,6 +40,7 @@ _LABEL = 0.02
 _MOST = 0.5
 """Share of the page's text from which on all blocks with one name of navigation are its content."""
 _ADDED = {
+    "author": 0.6,
     "comment": 0.35,
     "comments": 0.35,
     "consent": 0.8,
