@@ -3,9 +3,9 @@ and Markdown.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,7 +46,9 @@ class SiteKnowledge:
         self.entries: dict[str, LlmsEntry] = {}  # what llms.txt says of a page, by identity
         self.soft404_hashes: set[str] = set()
         self.with_slash = Counter[str]()
-        """How often each host redirected a page to its address with a slash, since it last did not."""
+        """How often each host redirected a page to its address with a slash, or linked to that in
+        place of the one that it lists, since it last did not.
+        """
         self._shells: dict[
             str, tuple[bytes, int]
         ] = {}  # by where such pages lie, and how many had it
@@ -98,24 +100,38 @@ class SiteKnowledge:
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
         in_files = [url for report in usable for url in report.urls]
         listed = [self.at_home(seed.url) for seed in discovery.seeds]
-        links = list(map(self.at_home, start_links))
-        urls = [*listed, *in_files]
-        named = [url for url in urls if not is_markdown_url(url)]
-        self.pages = frozenset(identity(url) for url in (start.final_url, *links, *named))
+        links = dict.fromkeys(map(self.at_home, start_links))
         self._start = identity(start.final_url)
         self._sections = {}
+        self._learn_addresses(start, links, listed, in_files)
+        if discovery.start_entry is not None:
+            self.entries[self._start] = discovery.start_entry
+        if discovery.start_listed:
+            self.listed.add(self._start)
+        for seed in discovery.seeds:
+            self.enter(seed)
+
+    def _learn_addresses(
+        self,
+        start: FetchResult,
+        links: Collection[str],
+        listed: list[str],
+        in_files: list[str],
+    ) -> None:
+        """Learn how hosts and lists spell the addresses of pages and their Markdown, by what the
+        start page links to, lists name, and full-text files hold.
+        """
+        self.with_slash.update(host(url) for url in listed if f"{url}/" in links)
+        urls = [*listed, *in_files]
+        named = filterfalse(is_markdown_url, urls)
+        self.pages = frozenset(map(identity, (start.final_url, *links, *named)))
         self._learn_forms(start, urls)
-        spelled = {loose_key(url): url for url in (*links, *listed) if not is_markdown_url(url)}
-        self._learn_files(in_files, spelled)
+        spelled = {loose_key(url): url for url in filterfalse(is_markdown_url, (*links, *listed))}
+        pages = {loose_key(url): self.page_of(url) for url in in_files}
+        self._whole = {key: spelled.get(key, page) for key, page in pages.items()}
         for url in filter(is_markdown_url, urls):
             page = self._by_markdown.setdefault(identity(url), self.page_of(url))
             self._markdown_of.setdefault(identity(page), url)
-        if discovery.start_entry is not None:
-            self.entries[identity(start.final_url)] = discovery.start_entry
-        if discovery.start_listed:
-            self.listed.add(identity(start.final_url))
-        for seed in discovery.seeds:
-            self.enter(seed)
 
     def _learn_forms(self, start: FetchResult, urls: Iterable[str]) -> None:
         """Learn the forms of hosts by the answer of the start page, and by what is listed."""
@@ -127,11 +143,6 @@ class SiteKnowledge:
             by_host[host(url)].append(url)
         for name, on_host in by_host.items():
             self.forms(name).learn_from_listed(on_host, self.pages)
-
-    def _learn_files(self, urls: Iterable[str], spelled: Mapping[str, str]) -> None:
-        """Learn the pages of full-text files, as others have `spelled` their addresses."""
-        pages = {loose_key(url): self.page_of(url) for url in urls}
-        self._whole = {key: spelled.get(key, page) for key, page in pages.items()}
 
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""

@@ -391,6 +391,21 @@ def test_a_host_that_adds_a_slash_is_asked_for_that_once_it_is_known(serve, run_
     assert sum(seen.status == 301 for seen in site.requests) <= len(redirected)
 
 
+def test_a_list_without_the_slashes_that_the_start_page_links_to_costs_no_redirect(
+    serve, run_crawl
+):
+    names = [f"/d/p{number}" for number in range(8)]
+    listed = "".join(f"<url><loc>{{root}}{name}</loc></url>" for name in [*names, "/e"])
+    site = serve({f"{name}/": page(name) for name in names})
+    site.pages |= {name: Reply("", 301, headers={"Location": f"{name}/"}) for name in names}
+    site.pages["/"] = html("Home", f"<p>Home.</p>{links(*(f'{name}/' for name in names[:4]))}")
+    site.pages["/e"] = page("e")
+    site.pages["/sitemap.xml"] = f"<urlset>{listed.format(root=site.url)}</urlset>"
+    found = run_crawl(f"{site.url}/").by_path(site.url)
+    assert set(found) == {"/", "/e", *(f"{name}/" for name in names)}
+    assert not [seen.path for seen in site.requests if seen.status == 301]
+
+
 def test_a_link_that_saves_a_file_leads_to_no_page(serve, run_crawl):
     saved = "".join(
         f'<a href="{path}" download>save</a>'
