@@ -230,27 +230,29 @@ def _problems(profile: dict[str, Any]) -> Iterator[str]:
     yield from (
         f"unknown key {key!r} (accepted: {accepted})" for key in profile if key not in _KEYS
     )
-    tables = ("stages", "settings", "arguments")
-    stages, settings, given = (profile.get(table, {}) for table in tables)
-    wrong = [
-        f"[{table}] must be a table"
-        for table in tables
-        if not isinstance(profile.get(table, {}), dict)
-    ]
+    tables = {table: profile.get(table, {}) for table in ("stages", "settings", "arguments")}
+    wrong = [table for table, given in tables.items() if not isinstance(given, dict)]
     if wrong:
-        yield from wrong
+        yield from (f"[{table}] must be a table" for table in wrong)
         return
-    for key in sorted(_OF_A_SOURCE & set(given)):
+    for key in sorted(_OF_A_SOURCE & set(tables["arguments"])):
         yield f"argument {key!r} belongs to a source, not to a profile"
-    yield from (f"[stages] lacks {stage!r}" for stage in STAGES if stage not in stages)
-    for stage, path in stages.items():
+    yield from (f"[stages] lacks {stage!r}" for stage in STAGES if stage not in tables["stages"])
+    for stage, path in tables["stages"].items():
         if stage not in STAGES:
             yield f"unknown stage {stage!r} (accepted: {', '.join(STAGES)})"
-        if not (
-            isinstance(path, str) and "." in path and all(map(str.isidentifier, path.split(".")))
-        ):
+        if not _is_class_path(path):
             yield f"stage {stage} must be the path of a class"
-    yield from (f"setting {key!r} is not upper case" for key in settings if not key.isupper())
+    for key in tables["settings"]:
+        if not key.isupper():
+            yield f"setting {key!r} is not upper case"
+
+
+def _is_class_path(path: object) -> bool:
+    if not isinstance(path, str):
+        return False
+    names = path.split(".")
+    return len(names) > 1 and all(map(str.isidentifier, names))
 
 
 # --- the file of `sync`: each source with the arguments of the spider `docs` by name ---
@@ -293,38 +295,25 @@ def parse_entries(
 ) -> list[SourceEntry]:
     """Return the sources of the file's content; see `read_entries`."""
     accepted = "(accepted: [defaults], [[sources]])"
-    problems = [
+    unknown = [
         f"{key} is unknown {accepted}" for key in content if key not in {"defaults", "sources"}
     ]
     tables = content.get("sources")
     if (
-        not isinstance(tables, list)
-        or not tables
-        or not all(isinstance(table, dict) for table in tables)
+        not tables
+        or not isinstance(tables, list)
+        or not all(isinstance(one, dict) for one in tables)
     ):
         raise ArgumentsError(
-            [*problems, "it lists no source: write [[sources]] with url or source below it"]
+            [*unknown, "it lists no source: write [[sources]] with url or source below it"]
         )
     defaults = content.get("defaults", {})
-    if not isinstance(defaults, dict):
-        problems.append("[defaults] is a table of arguments")
-    elif own := [name for name in ("url", "source", "llms_txt") if name in defaults]:
-        problems += [f"[defaults]: {name} belongs to one source" for name in own]
-    else:
-        try:
-            check_arguments(
-                DocsArguments, {**_spelled(defaults), "url": "https://docs.example.com/"}
-            )
-        except ArgumentsError as error:
-            problems += [f"[defaults]: {problem}" for problem in error.problems]
-    if problems:
+    if problems := [*unknown, *_problems_of_defaults(defaults)]:
         raise ArgumentsError(problems)
     found: dict[str, tuple[int, SourceEntry]] = {}
     for number, table in enumerate(tables, 1):
-        where = (
-            f"source {number}"
-            f" ({table.get('source') or table.get('url') or 'without url and source'})"
-        )
+        named = table.get("source") or table.get("url") or "without url and source"
+        where = f"source {number} ({named})"
         try:
             entry = _entry({**defaults, **table}, stored_name)
         except ArgumentsError as error:
@@ -338,6 +327,19 @@ def parse_entries(
     if problems:
         raise ArgumentsError(problems)
     return [entry for _, entry in found.values()]
+
+
+def _problems_of_defaults(defaults: Any) -> list[str]:
+    if not isinstance(defaults, dict):
+        return ["[defaults] is a table of arguments"]
+    own = [name for name in ("url", "source", "llms_txt") if name in defaults]
+    if own:
+        return [f"[defaults]: {name} belongs to one source" for name in own]
+    try:
+        check_arguments(DocsArguments, {**_spelled(defaults), "url": "https://docs.example.com/"})
+    except ArgumentsError as error:
+        return [f"[defaults]: {problem}" for problem in error.problems]
+    return []
 
 
 def _entry(table: dict[str, Any], stored_name: Callable[[str], str | None]) -> SourceEntry:

@@ -23,6 +23,8 @@ from llmsspider.ui.rendering import MAX_RENDERED
 
 pytestmark = pytest.mark.browser
 
+BEATS = {"llmsspider.extensions.heartbeat.HEARTBEAT_SECS": 0.5}
+"""A crawl tells so often how far it is; usually every five seconds."""
 AXE = Path(__file__).parents[1] / "fixtures" / "axe" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 HOSTILE = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=alert(2)&gt;\u202e"
@@ -142,23 +144,19 @@ def test_each_view_is_accessible_and_fits(site, tmp_path):
     ]
 
     async def steps(chromium: Browser, base: str) -> None:
-        for scheme in ("light", "dark"):
-            for width in (360, 1280):
-                context = await chromium.new_context(
-                    color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
-                )
-                page = await context.new_page()
-                for view in views:
-                    await page.goto(base + view)
-                    await page.evaluate(AXE.read_text("utf-8"))
-                    found = await page.evaluate(
-                        "rules => axe.run(document, { runOnly: rules })", RULES
-                    )
-                    faults = [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]]
-                    assert faults == [], (view, scheme, width)
-                    wide = await page.evaluate("document.documentElement.scrollWidth")
-                    assert wide <= width, (view, scheme)
-                await context.close()
+        for scheme, width in (("light", 360), ("dark", 1280)):
+            context = await chromium.new_context(
+                color_scheme=scheme, viewport={"width": width, "height": 800}, bypass_csp=True
+            )
+            await context.add_init_script(path=AXE)
+            page = await context.new_page()
+            for view in views:
+                await page.goto(base + view)
+                found = await page.evaluate("rules => axe.run(document, { runOnly: rules })", RULES)
+                faults = [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]]
+                assert faults == [], (view, scheme, width)
+                wide = await page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, (view, scheme)
 
     with shown(tmp_path, "--allow-crawl") as page:
         look(page, steps)
@@ -198,7 +196,9 @@ def test_a_crawl_of_another_process_is_seen_in_two_tabs(serve, tmp_path):
         first = await new_page(chromium, complaints)
         second = await new_page(chromium, complaints)
         await first.goto(base)
-        process = begin_crawl(f"{site.url}/", tmp_path, words=("-a", "source=docs"))
+        process = begin_crawl(
+            f"{site.url}/", tmp_path, words=("-a", "source=docs"), constants=BEATS
+        )
         await first.wait_for_selector(".state.going")  # nobody loaded the page again
         await second.goto(f"{base}/source?name=docs")
         await second.wait_for_selector("text=html 2")
@@ -238,7 +238,9 @@ def test_a_crawl_of_another_process_is_stopped_and_its_source_deleted_in_two_tab
         for tab in (first, second):
             await tab.goto(f"{base}/source?name=docs")
         await second.click("#pause")
-        process = begin_crawl(f"{site.url}/", tmp_path, words=("-a", "source=docs"))
+        process = begin_crawl(
+            f"{site.url}/", tmp_path, words=("-a", "source=docs"), constants=BEATS
+        )
         await first.wait_for_selector(".state.going")  # nobody loaded the page again
         await second.click("text=Crawl again")  # which this tab still shows
         assert "is running" in await second.inner_text(".notice")

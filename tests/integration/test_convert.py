@@ -2,9 +2,10 @@
 
 import json
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
+from command_line import program
 from office_files import pdf, word
 from site_server import Reply
 
@@ -13,8 +14,7 @@ PAGE = '<html lang="en"><title>Kettle</title><main><h1>Kettle</h1><p>It <a href=
 
 
 def convert(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "llmsspider", "convert", *words]
-    return subprocess.run(command, input=given, capture_output=True, check=False)
+    return program("convert", *words, cwd=Path.cwd(), given=given)
 
 
 def test_a_page_a_file_and_stdin_are_markdown(serve, tmp_path):

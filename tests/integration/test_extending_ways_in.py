@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from crawling import ROOT
-from forked import HANGS_SECS
+from command_line import program_text
+from forked import ROOT
 from sites import PLAIN
 
 COMMON = """
@@ -44,16 +42,8 @@ def project(request, tmp_path: Path) -> tuple[str, Path]:
 
 def scrapy(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Scrapy in the project, as its user does."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANGS_SECS,
-        check=False,
-    )
+    path = f"{folder}:{ROOT}"
+    return program_text(*words, cwd=folder, module="scrapy", PYTHONPATH=path, COLUMNS="200")
 
 
 def test_a_crawl_and_a_wrong_argument(project, serve) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from forked import HANGS_SECS, ROOT
+from command_line import program_text
+from forked import ROOT
 from services import REQUIRED
 from sites import html
 from stores import NAME, Place
@@ -52,17 +53,7 @@ def llmsspider(disk: Disk) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run `llmsspider` on the disk."""
 
     def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **env}
-        command = [sys.executable, "-m", "llmsspider", *words]
-        return subprocess.run(
-            command,
-            check=False,
-            capture_output=True,
-            text=True,
-            cwd=disk.folder,
-            env=environment,
-            timeout=HANGS_SECS,
-        )
+        return program_text(*words, cwd=disk.folder, **env)
 
     return run
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import html as html_module
 import json
-import os
 import re
 import subprocess
-import sys
 import urllib.parse
 from pathlib import Path
 
 import pytest
-from crawling import ROOT, command, crawl
+from command_line import program_text
+from crawling import command, crawl
 from lxml import etree
 from shown_page import shown
 from site_server import Site
@@ -174,14 +173,7 @@ def test_a_crawl_that_did_not_begin_is_said(site, tmp_path):
 
 
 def test_a_token_is_needed_beyond_this_machine(site, tmp_path):
-    refused = subprocess.run(
-        [sys.executable, "-m", "llmsspider", "ui", "--http", "0.0.0.0:8809"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    refused = program_text("ui", "--http", "0.0.0.0:8809", cwd=tmp_path)
     assert refused.returncode == 2
     assert "LLMSSPIDER_UI_TOKEN" in refused.stderr
     with shown(tmp_path, LLMSSPIDER_UI_TOKEN="s3cret") as page:
@@ -193,28 +185,21 @@ def test_a_token_is_needed_beyond_this_machine(site, tmp_path):
 
 def test_the_doctor_says_what_is_there(site, tmp_path):
     def doctor(*places: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "llmsspider", "doctor", *places],
+        stores = str(tmp_path / "store")
+        return program_text(
+            "doctor",
+            *places,
             cwd=tmp_path,
-            env={
-                **os.environ,
-                "PYTHONPATH": str(ROOT),
-                "LLMS_DATA_DIR": str(tmp_path / "store"),
-                "LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
+            LLMS_DATA_DIR=stores,
+            LLMS_ALLOW_PRIVATE_ADDRESSES="127.0.0.1",
         )
 
-    well = doctor()
+    well = doctor(f"{site.url}/")
     assert (well.returncode, well.stderr) == (0, "")
     assert "✓ docs: 3 pages can be read (INDEXED)" in well.stdout
     assert "✓ MCP: `llmsspider mcp` was started and named 1 sources" in well.stdout
     assert re.search(r"(?m)^✓ certificates: \d+ authorities", well.stdout)
-    reached = doctor(f"{site.url}/")
-    assert reached.returncode == 0
-    assert f"✓ {site.url}/: answers with status 200\n- {site.url}/llms.txt: " in reached.stdout
+    assert f"✓ {site.url}/: answers with status 200\n- {site.url}/llms.txt: " in well.stdout
     gone = doctor("http://127.0.0.1:1/")
     assert gone.returncode == 1
     assert re.search(r"(?m)^✗ http://127.0.0.1:1/: .*refused", gone.stdout), gone.stdout

@@ -1,13 +1,18 @@
-"""Command lines of `scrapy` in the process of the test."""
+"""Command lines: of `scrapy` in the process of the test, of a program in a process of its own."""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from forked import HANGS_SECS, ROOT, fork, run_module
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
@@ -19,6 +24,43 @@ class Done:
     returncode: int
     stdout: str
     stderr: str
+
+
+def program(
+    *words: str, cwd: Path, module: str = "llmsspider", given: bytes = b"", **env: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run `python -m MODULE WORDS`, whose imports are made already.
+
+    Args:
+        words: of the command line.
+        cwd: folder of the process, which is none of its PYTHONPATH.
+        module: the program.
+        given: what it reads from stdin.
+        env: more environment.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        stdin, stdout, stderr = (Path(folder, name) for name in ("stdin", "stdout", "stderr"))
+        stdin.write_bytes(given)
+        process = fork(
+            run_module,
+            module,
+            *words,
+            cwd=cwd,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        )
+        code = process.wait(HANGS_SECS)
+        return subprocess.CompletedProcess(words, code, stdout.read_bytes(), stderr.read_bytes())
+
+
+def program_text(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program as `program` does, for what it writes as text."""
+    done = program(*words, **options)
+    return subprocess.CompletedProcess(
+        words, done.returncode, done.stdout.decode(), done.stderr.decode()
+    )
 
 
 @pytest.fixture

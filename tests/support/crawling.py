@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import os
 import re
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from forked import HANGS_SECS, ROOT, Forked, fork
+from forked import HANGS_SECS, ROOT, Forked, fork, run_with
 
 
 @dataclass
@@ -51,16 +49,6 @@ def recipes(heading: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", below, re.DOTALL)
 
 
-def _scrapy(constants: dict[str, Any], *arguments: str) -> None:
-    from scrapy.cmdline import execute
-
-    for path, value in constants.items():
-        module, _, name = path.rpartition(".")
-        assert hasattr(importlib.import_module(module), name)
-        setattr(sys.modules[module], name, value)
-    execute(["scrapy", *arguments])
-
-
 def begin(
     *arguments: str,
     cwd: Path,
@@ -89,8 +77,9 @@ def begin(
         **(env or {}),
     }
     return fork(
-        _scrapy,
+        run_with,
         constants or {},
+        "scrapy",
         *arguments,
         cwd=cwd,
         stdout=stdout,

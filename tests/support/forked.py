@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import pkgutil
@@ -68,6 +69,15 @@ def run_module(name: str, *arguments: str) -> None:
     """Be `python -m NAME ARGUMENTS`."""
     sys.argv = [name, *arguments]
     runpy.run_module(name, run_name="__main__")
+
+
+def run_with(constants: dict[str, Any], name: str, *arguments: str) -> None:
+    """Be `python -m NAME ARGUMENTS` where constants of the project have other values than usual."""
+    for path, value in constants.items():
+        module, _, constant = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), constant)
+        setattr(sys.modules[module], constant, value)
+    run_module(name, *arguments)
 
 
 class Forked:
@@ -148,6 +158,7 @@ def fork(
     stdout: Path,
     stderr: Path,
     env: dict[str, str],
+    stdin: Path = Path(os.devnull),
     bytes_a_file: int | None = None,
 ) -> Forked:
     """Call `target` in a process of its own.
@@ -159,11 +170,21 @@ def fork(
         stdout: file or terminal for its output.
         stderr: the same for its errors.
         env: its whole environment; the folders of PYTHONPATH come first in `sys.path`.
+        stdin: what it reads.
         bytes_a_file: how large a file may become, as on a disk that is full.
     """
     process = _CONTEXT.Process(
         target=_execute,
-        args=(target, arguments, str(cwd), env, str(stdout), str(stderr), bytes_a_file),
+        args=(
+            target,
+            arguments,
+            str(cwd),
+            env,
+            str(stdin),
+            str(stdout),
+            str(stderr),
+            bytes_a_file,
+        ),
     )
     process.start()
     return Forked(process, stdout, stderr)
@@ -174,6 +195,7 @@ def _execute(
     arguments: tuple[Any, ...],
     cwd: str,
     environment: dict[str, str],
+    stdin: str,
     stdout: str,
     stderr: str,
     bytes_a_file: int | None,
@@ -183,10 +205,12 @@ def _execute(
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
-    for number, name in ((1, stdout), (2, stderr)):
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    for number, name, way in ((0, stdin, os.O_RDONLY), (1, stdout, written), (2, stderr, written)):
+        descriptor = os.open(name, way)
         os.dup2(descriptor, number)
         os.close(descriptor)
+    sys.stdin = os.fdopen(0, closefd=False)
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)
     if bytes_a_file is not None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import socket
-import subprocess
-import sys
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from crawling import ROOT
+from forked import ROOT, fork, run_with
+
+QUICK = {"llmsspider.ui.app.REFRESH_SECS": 1, "llmsspider.ui.app.IDLE_SECS": 1}
+"""A page is drawn again so often; usually every two seconds while something goes on, else fifteen."""
 
 
 class Shown:
@@ -50,22 +53,29 @@ def shown(folder: Path, *options: str, **variables: str) -> Iterator[Shown]:
         port = probe.getsockname()[1]
     words = ["ui", "--http", f"127.0.0.1:{port}", "-s", f"LLMS_DATA_DIR={folder / 'store'}"]
     words += ["-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1", *options]
-    with subprocess.Popen(
-        [sys.executable, "-m", "llmsspider", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
+    with tempfile.TemporaryDirectory() as output:
+        process = fork(
+            run_with,
+            QUICK,
+            "llmsspider",
+            *words,
+            cwd=folder,
+            stdout=Path(output, "stdout"),
+            stderr=Path(output, "stderr"),
+            env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        )
         try:
-            assert f"http://127.0.0.1:{port}/" in process.stderr.readline()
+            process.wait_for_log(f"http://127.0.0.1:{port}/")
             page = Shown(port)
-            while True:
-                with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                    page.ask("/")
-                    break
-                assert process.poll() is None
+            process.wait_until(lambda: _answers(page))
             yield page
         finally:
-            process.terminate()
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def _answers(page: Shown) -> bool:
+    with contextlib.suppress(urllib.error.URLError, ConnectionError):
+        page.ask("/")
+        return True
+    return False
