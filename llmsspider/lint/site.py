@@ -72,20 +72,23 @@ class Checked:
     lacks_vary: bool = False
     lost: frozenset[Loss] = frozenset()
 
+    def is_not_fine(self, health: Health, why: str) -> None:
+        """Keep what is wrong with it."""
+        self.health = health
+        self.why = why
+
     def traits(self) -> Iterator[tuple[str, str]]:
         """Yield rule and words of what many links have in common."""
         if self.wrong_type:
             yield "wrong-content-type", f"Markdown addresses served as {self.wrong_type}"
         if self.lacks_vary:
-            yield (
-                "no-vary",
-                "pages that are Markdown or HTML by the Accept header without `Vary: Accept`",
-            )
+            what = "pages that are Markdown or HTML by the Accept header"
+            yield "no-vary", f"{what} without `Vary: Accept`"
         if self.is_html and not is_markdown_url(self.url):
-            rule, what = (
-                ("html-link", "that have a") if self.markdown else ("no-markdown", "without a")
-            )
-            yield rule, f"links to HTML pages {what} Markdown version"
+            if self.markdown:
+                yield "html-link", "links to HTML pages that have a Markdown version"
+            else:
+                yield "no-markdown", "links to HTML pages without a Markdown version"
         if self.markdown is not None and not self.named:
             yield "no-alternate", "pages that do not name their Markdown version"
 
@@ -150,38 +153,25 @@ class LintSpider(ProjectSpider):
         return answer
 
     async def _lint(self, discovery: Discovery) -> list[Finding]:
-        start = discovery.start
-        found = list[Finding]()
-        if not discovery.files and start.error:
-            why = start.message or start.error
-            return [finding("unreachable", start.final_url, f"{start.final_url} failed: {why}")]
         if not discovery.files:
-            tried = ", ".join(
-                f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason
-            )
-            problem = f"no llms.txt was found: {tried or 'nothing answered'}"
-            return [finding("not-found", start.final_url, problem)]
-        for file in discovery.files:
-            if (answer := self._files.get(file.url)) is not None:
-                found += lint_body(answer.head(MAX_BODY * 4), file.url, file.url)
-                if answer.content_type not in TEXT_TYPES:
-                    problem = f"the file is served as {answer.content_type or 'no type'}"
-                    found.append(finding("wrong-content-type", answer.final_url, problem))
-        found += _beside(discovery)
-        main = discovery.main_file
-        is_page = start.ok and start.content_type in page_forms.HTML_TYPES
-        if main is not None and is_page and not describing_files(start)[0]:
-            found.append(finding("no-describedby", main.url, f"{start.final_url} does not name it"))
+            return [_without_files(discovery)]
+        found = [*self._of_files(discovery), *_beside(discovery)]
         indexes = [file for file in discovery.files if file.kind == "index"]
-        urls = dict.fromkeys(
-            without_fragment(entry.url) for file in indexes for entry in file.entries
-        )
+        urls = {without_fragment(entry.url): None for file in indexes for entry in file.entries}
         listed = [url for url in urls if not is_llms_url(url)]
         self.unchecked = max(len(listed) - self.max_links, 0)
         await self._check_all(listed[: self.max_links])
         for file in indexes:
             found += self._of_links(file.url, file.text)
         return ordered(found)
+
+    def _of_files(self, discovery: Discovery) -> Iterator[Finding]:
+        for file in discovery.files:
+            if (answer := self._files.get(file.url)) is not None:
+                yield from lint_body(answer.head(MAX_BODY * 4), file.url, file.url)
+                if answer.content_type not in TEXT_TYPES:
+                    problem = f"the file is served as {answer.content_type or 'no type'}"
+                    yield finding("wrong-content-type", answer.final_url, problem)
 
     async def _check_all(self, urls: list[str]) -> None:
         room = asyncio.Semaphore(AT_ONCE)
@@ -198,10 +188,11 @@ class LintSpider(ProjectSpider):
         answer = await self.fetch(url, max_bytes=MAX_BODY)
         found = Checked(url, final_url=answer.final_url)
         if not answer.ok:
-            found.why = answer.message or answer.error or f"HTTP status {answer.status}"
-            found.health = "dead" if answer.error == "not_found" else "failing"
-            if answer.error == "blocked" and "AI_OPTOUT" in found.why:
-                found.health, found.why = "opted-out", found.why.partition(" (LLMS")[0]
+            why = answer.message or answer.error or f"HTTP status {answer.status}"
+            if answer.error == "blocked" and "AI_OPTOUT" in why:
+                found.is_not_fine("opted-out", why.partition(" (LLMS")[0])
+            else:
+                found.is_not_fine("dead" if answer.error == "not_found" else "failing", why)
             return found
         body = answer.head(MAX_BODY)
         headers = {name: [value] for name, value in answer.headers.items()}
@@ -213,16 +204,14 @@ class LintSpider(ProjectSpider):
         elif kind in {"markdown", "text"}:
             await self._markdown(found, answer, body)
         if found.health == "fine" and (reason := opt_out(of_page(headers))):
-            found.health = "opted-out"
-            found.why = reason
+            found.is_not_fine("opted-out", reason)
         return found
 
     async def _markdown(self, found: Checked, answer: FetchResult, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
         if (refusal := drop_reason(text, title)) is not None:
-            found.health = "dead"
-            found.why = refusal.rule
+            found.is_not_fine("dead", refusal.rule)
         elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
                 found.wrong_type = answer.content_type or "no type"
@@ -240,18 +229,17 @@ class LintSpider(ProjectSpider):
         if (page := await self._converted(answer, body)) is None:
             return
         if (refusal := drop_reason(page.markdown, page.meta.title)) is not None:
-            found.health = "dead" if refusal.reason == "soft-404" else "fine"
-            found.why = refusal.rule
+            if refusal.reason == "soft-404":
+                found.is_not_fine("dead", refusal.rule)
             return
         if reason := opt_out(of_page(headers, page.meta.robots)):
-            found.health = "opted-out"
-            found.why = reason
+            found.is_not_fine("opted-out", reason)
             return
         named = _alternate(page, answer)
         found.named = bool(named)
-        text = (
-            None if found.wrong_type else await self._read_markdown(found, named, answer.final_url)
-        )
+        text = None
+        if not found.wrong_type:
+            text = await self._read_markdown(found, named, answer.final_url)
         if text is not None and next(self._compared) < MAX_COMPARED:
             found.lost = _lost(text, found.url, page)
 
@@ -265,25 +253,29 @@ class LintSpider(ProjectSpider):
         """Find the Markdown of an HTML page: what it names, else the form that the site has for
         such addresses.
         """
+        if named:
+            return await self._markdown_at(found, named)
         kind = shape(url)
-        forms: list[Form | None] = [None] if named else []
-        if kind is not None and not named and self._without[kind] < GIVE_UP_AFTER:
-            forms = [self._forms[kind]] if kind in self._forms else list(page_forms.FORMS[kind][:2])
-        for form in forms:
-            target = named if form is None else twin(url, form)
-            if target is None:
-                continue
-            answer = await self.fetch(target, max_bytes=MAX_BODY)
-            body = answer.head(MAX_BODY)
-            form_of_body = page_forms.classify(answer.content_type, body, markdown_form=True)
-            if answer.ok and form_of_body in {"markdown", "text"}:
-                found.markdown = target
-                if kind is not None and form is not None:
-                    self._forms[kind] = form
-                return body.decode("utf-8", "replace")
-        if kind is not None and not named:
-            self._without[kind] += 1
+        if kind is None or self._without[kind] >= GIVE_UP_AFTER:
+            return None
+        known = self._forms.get(kind)
+        for form in [known] if known is not None else page_forms.FORMS[kind][:2]:
+            target = twin(url, form)
+            text = await self._markdown_at(found, target) if target is not None else None
+            if text is not None:
+                self._forms[kind] = form
+                return text
+        self._without[kind] += 1
         return None
+
+    async def _markdown_at(self, found: Checked, url: str) -> str | None:
+        answer = await self.fetch(url, max_bytes=MAX_BODY)
+        body = answer.head(MAX_BODY)
+        form = page_forms.classify(answer.content_type, body, markdown_form=True)
+        if not answer.ok or form not in {"markdown", "text"}:
+            return None
+        found.markdown = url
+        return body.decode("utf-8", "replace")
 
     async def _compare(self, found: Checked, text: str, pages: Iterable[str]) -> None:
         for url in pages if next(self._compared) < MAX_COMPARED else ():
@@ -319,6 +311,16 @@ class LintSpider(ProjectSpider):
             yield finding(rule, file, f"{problem}: {len(urls)}", where[urls[0]], urls)
 
 
+def _without_files(discovery: Discovery) -> Finding:
+    start = discovery.start
+    if start.error:
+        why = start.message or start.error
+        return finding("unreachable", start.final_url, f"{start.final_url} failed: {why}")
+    tried = ", ".join(f"{one.url} ({one.reason})" for one in discovery.tried[:4] if one.reason)
+    problem = f"no llms.txt was found: {tried or 'nothing answered'}"
+    return finding("not-found", start.final_url, problem)
+
+
 def _beside(discovery: Discovery) -> Iterator[Finding]:
     main = discovery.files[0].url
     for one in discovery.tried:
@@ -326,14 +328,18 @@ def _beside(discovery: Discovery) -> Iterator[Finding]:
             yield finding("unread-llms-file", main, f"{one.url}: {one.reason}", urls=[one.url])
     for url in discovery.broken:
         yield finding("unread-sitemap", main, f"{url} breaks off", urls=[url])
-    listed = [seed for seed in discovery.seeds if seed.llms is not None]
+    start = discovery.start
+    is_page = start.ok and start.content_type in page_forms.HTML_TYPES
+    if discovery.main_file is not None and is_page and not describing_files(start)[0]:
+        problem = f"{start.final_url} does not name it"
+        yield finding("no-describedby", discovery.main_file.url, problem)
+    listed = [seed.url for seed in discovery.seeds if seed.llms is not None]
     for full in discovery.full_texts:
-        if full.report is None or not full.is_usable or not full.report.urls:
-            continue
-        held = {identity(_page(url)) for url in full.report.urls}
-        lacking = [seed.url for seed in listed if identity(_page(seed.url)) not in held]
+        held = full.report.urls if full.report is not None and full.is_usable else ()
+        pages = {identity(_page(url)) for url in held}
+        lacking = [url for url in listed if identity(_page(url)) not in pages]
         lacking = [url for url in lacking if same_site(url, full.url)]
-        if lacking and len(lacking) < len(listed):
+        if pages and lacking and len(lacking) < len(listed):
             problem = f"{full.url} misses {len(lacking)} of {len(listed)} listed pages"
             yield finding("full-text-misses-pages", main, problem, urls=lacking)
 

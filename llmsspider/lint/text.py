@@ -8,6 +8,7 @@ import io
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
@@ -44,26 +45,29 @@ def lint_body(body: bytes, file: str, url: str | None) -> list[Finding]:
     why = llmstxt.reject_reason(200, url or UNKNOWN, url or UNKNOWN, "text/plain", body)
     if why is not None:
         return [finding("not-llms-txt", file, f"this is no llms.txt: {why}")]
+    found: list[Finding] = []
     try:
         text = body.decode("utf-8-sig")
-        found = []
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
         found = [finding("not-utf-8", file, f"byte {body[error.start]:#04x} is no UTF-8", line)]
         text = body.decode("cp1252", "replace")
     name = urlsplit(url or file).path.rpartition("/")[2].lower()
     is_full = "full" in name or "ctx" in name or llmsfull.looks_split(text)
-    if not is_full or llmstxt.classify(text) != "full":
-        return ordered([*found, *_Index(text, file, url).found])
+    if is_full and llmstxt.classify(text) == "full":
+        found += _of_full_text(text, file, url or UNKNOWN)
+    else:
+        found += _Index(text, file, url).found
+    return ordered(found)
+
+
+def _of_full_text(text: str, file: str, url: str) -> Iterator[Finding]:
     if len(text) // 4 > FULL_TOKENS:
-        found.append(
-            finding("full-text-too-large", file, f"the file has about {len(text) // 4:,} tokens")
-        )
-    report = llmsfull.inspect(io.BytesIO(text.encode()), url or UNKNOWN)
+        yield finding("full-text-too-large", file, f"the file has about {len(text) // 4:,} tokens")
+    report = llmsfull.inspect(io.BytesIO(text.encode()), url)
     if report.rule is None:
         problem = f"its pages cannot be split: {report.reason or 'no rule fits'}"
-        found.append(finding("full-text-unsplit", file, problem))
-    return ordered(found)
+        yield finding("full-text-unsplit", file, problem)
 
 
 class _Index:
@@ -156,9 +160,8 @@ class _Index:
         by_url: dict[str, Link] = {}
         by_title: dict[tuple[int | None, str], dict[str, Link]] = defaultdict(dict)
         by_notes: dict[str, dict[str, Link]] = defaultdict(dict)
-        entries = [
-            (link, target) for link, target in pages if link.section is not None and link.is_first
-        ]
+        of_sections = [(link, target) for link, target in pages if link.section is not None]
+        entries = [(link, target) for link, target in of_sections if link.is_first]
         for link, target in entries:
             fragment = link.href.partition("#")[2]  # may distinguish two entries of a page
             url = f"{target}#{fragment}" if fragment else target
@@ -169,26 +172,26 @@ class _Index:
             by_notes[link.notes.casefold()].setdefault(target, link)
             if link.title.casefold() in _UNTITLED or link.title == link.href:
                 self._add("untitled-link", f"{_short(link.href)} has no title", link.line)
-        for found in by_title.values():
-            first, *others = same = list(found.values())
-            if others and first.title:
-                problem = f"links of a section with the title {_short(first.title)!r}"
-                self._add_group("duplicate-title", problem, same)
-        for found in by_notes.values():
-            first, *others = same = list(found.values())
-            if others and first.notes:
-                self._add_group(
-                    "equal-notes", f"links with the notes {_short(first.notes)!r}", same
-                )
+        self._alike(
+            "duplicate-title", "links of a section with the title", "title", by_title.values()
+        )
+        self._alike("equal-notes", "links with the notes", "notes", by_notes.values())
         without_notes = [link for link, _ in entries if not link.notes]
         self._add_group("missing-notes", f"links without notes, of {len(entries)}", without_notes)
-        loose = [link for link, _ in pages if link.section is not None and not link.in_list]
+        loose = [link for link, _ in of_sections if not link.in_list]
         self._add_group("link-outside-list", "links of sections outside of a list", loose)
         listing = {link.section for link, _ in entries}
         unlinked = [place for place, section in outline.items_without_link if section in listing]
         if unlinked:
             problem = f"items without a link in lists of links: {len(unlinked)}"
             self._add("item-without-link", problem, unlinked[0])
+
+    def _alike(self, rule: str, problem: str, what: str, groups: Iterable[dict[str, Link]]) -> None:
+        """Add a finding for each group of links to several pages of which the same is said."""
+        for links in map(list, map(dict.values, groups)):
+            said = getattr(links[0], what)
+            if said and len(links) > 1:
+                self._add_group(rule, f"{problem} {_short(said)!r}", links)
 
 
 def _short(text: str) -> str:
@@ -325,33 +328,40 @@ class Outline:
         if name in _CONTAINERS:
             self._depth -= 1
         if name == "Item":
-            start, links = self._items.pop()
-            if not links:
-                self.items_without_link.append((self._line(start), self._section))
-            elif self._items:
-                self._items[-1][1] += links
+            self._end_item()
         elif name == "Heading" and self._heading is not None:
-            level, start, text = self._heading
+            self._end_heading(*self._heading)
             self._heading = None
-            if self.headings:
-                self.headings[-1].has_children = level > self.headings[-1].level
-            self.headings.append(Heading(level, " ".join("".join(text).split()), self._line(start)))
-            self._above = [*(one for one in self._above if one.level < level), self.headings[-1]]
-            self._section = len(self.headings) - 1 if level > 1 else None
         elif name == "Link" and self._link is not None:
-            href, start, text = self._link
-            title = " ".join("".join(text).split())
-            link = Link(href, title, self._line(start), self._section, bool(self._items))
-            if self._items:
-                link.is_first = self._items[-1][1] == 0
-                self._items[-1][1] += 1
-                link.notes = self._notes(end)
-            self.links.append(link)
-            for heading in self._above:
-                heading.links += 1
+            self._end_link(*self._link, end)
             self._link = None
         elif name == "CodeBlock":
             self._code -= 1
+
+    def _end_item(self) -> None:
+        start, links = self._items.pop()
+        if not links:
+            self.items_without_link.append((self._line(start), self._section))
+        elif self._items:
+            self._items[-1][1] += links
+
+    def _end_heading(self, level: int, start: int, text: list[str]) -> None:
+        if self.headings:
+            self.headings[-1].has_children = level > self.headings[-1].level
+        self.headings.append(Heading(level, " ".join("".join(text).split()), self._line(start)))
+        self._above = [*(one for one in self._above if one.level < level), self.headings[-1]]
+        self._section = len(self.headings) - 1 if level > 1 else None
+
+    def _end_link(self, href: str, start: int, text: list[str], end: int) -> None:
+        title = " ".join("".join(text).split())
+        link = Link(href, title, self._line(start), self._section, bool(self._items))
+        if self._items:
+            link.is_first = self._items[-1][1] == 0
+            self._items[-1][1] += 1
+            link.notes = self._notes(end)
+        self.links.append(link)
+        for heading in self._above:
+            heading.links += 1
 
     def _notes(self, end: int) -> str:
         """What follows a link on its line, and on the next one where that goes on."""
