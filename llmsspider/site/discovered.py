@@ -157,23 +157,15 @@ class FullText:
 
     @property
     def is_usable(self) -> bool:
-        """Whether its pages take the place of fetching them; headings alone have to match a listed
-        title each.
-        """
-        report = self.report
-        if report is None or report.rule is None:
-            return False
-        return report.rule != "titles" or report.pages == len(report.urls)
+        """Whether its pages take the place of fetching them."""
+        return self.report is not None and self.report.rule is not None
 
     @property
     def why_whole(self) -> str:
         """Why its pages cannot take the place of fetching them, in words."""
-        report = self.report
-        if report is None or report.reason:
-            return (report and report.reason) or "not inspected"
-        if self.is_usable and not report.urls:
-            return "its pages have no address"
-        return f"only {len(report.urls)} of {report.pages} headings are listed titles"
+        if self.report is None:
+            return "not inspected"
+        return self.report.reason or "its pages have no address"
 
 
 @dataclass(slots=True, frozen=True)

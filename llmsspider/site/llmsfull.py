@@ -176,7 +176,8 @@ def inspect(source: BinaryIO, url: str, titles: Mapping[str, str] = _NO_TITLES) 
         mark.url = locator.locate(mark.url, mark.title)
     reason = "HTML without page boundaries"
     if not marks and kind != "html":
-        marks, reason = titled(scan.titles.headings, locator)
+        marks = titled(scan.titles.headings, locator)
+        reason = "no page boundaries"
     if not marks:
         reason = "reStructuredText without page boundaries" if kind == "rst" else reason
         return SplitReport(kind, None, 0, (), reason)

@@ -274,22 +274,23 @@ class Locator:
         self._here = _names(urlsplit(urljoin(url, ".")).path)
         self.urls: list[str] = []
         """Those of the pages that have a title, in the order of the list."""
-        self.position: dict[str, int] = {}
-        """Where in the list each of them stands."""
-        self._by_title: dict[str, list[int]] = defaultdict(list)
+        self.titles: list[str] = []
+        """Their titles as `normal_title` has them."""
+        self._titled: dict[str, str | None] = {}
+        """The page of each title, None of one that several have."""
         self._by_names: dict[tuple[str, ...], str] = {}
         for known, title in titles.items():
             if not self._is_own(known):
                 continue
             self._by_names.setdefault(_names(urlsplit(known).path), known)
-            if normal_title(title):
-                self._by_title[normal_title(title)].append(len(self.urls))
-                self.position[known] = len(self.urls)
+            if name := normal_title(title):
+                self.titles.append(name)
                 self.urls.append(known)
+                self._titled[name] = None if name in self._titled else known
 
-    def positions(self, title: str) -> list[int]:
-        """Return where in the list a title stands."""
-        return self._by_title.get(normal_title(title), [])
+    def has_title(self, title: str) -> bool:
+        """Say whether a title is listed."""
+        return normal_title(title) in self._titled
 
     def locate(self, address: str | None, title: str | None) -> str | None:
         """Return the URL of a page, without fragment; None where its address is not certain.
@@ -299,8 +300,7 @@ class Locator:
         like, or to the one with that title; a relative path nobody lists counts only where there is
         no list.
         """
-        positions = self.positions(title) if title else []
-        titled = self.urls[positions[0]] if len(positions) == 1 else None
+        titled = self._titled.get(normal_title(title or ""))
         url = parse(address, self._base) if address else None
         if not address or not isinstance(url, str):
             return titled
@@ -351,103 +351,45 @@ def _names(path: str) -> tuple[str, ...]:
 # Cut a file that names no addresses at the headings an llms.txt knows as page titles.
 
 
-def titled(headings: list[Heading], locator: Locator) -> tuple[list[Mark], str]:
-    """Return a mark for each page, with the URL where it is certain, and the reason when there are
-    none.
+MIN_TITLES = 3
+MOST_TITLES = 0.8
+"""A file that has the titles of an llms.txt in their order, so many and so large a part of them, is
+that list written out: other headings belong to its pages.
+"""
+
+
+def titled(headings: list[Heading], locator: Locator) -> list[Mark]:
+    """Return a mark for each page of a file that holds all listed pages, from one to the last of the
+    list; nothing where that is not sure.
     """
-    levels = [_candidates(headings, level, locator) for level in (1, 2, 3)]
-    headings = max(
-        levels, key=lambda level: len({h.title for h in level if locator.positions(h.title)})
+    for level in (1, 2, 3):
+        own = [heading for heading in headings if heading.level == level]
+        separated = [heading for heading in own if heading.separated or heading is own[0]]
+        for candidates in (separated, own):
+            if marks := _listed(candidates, locator):
+                return marks
+    return []
+
+
+def _listed(headings: list[Heading], locator: Locator) -> list[Mark]:
+    """Return marks for the headings that are listed titles, where they are those of a whole list."""
+    known = [heading for heading in headings if locator.has_title(heading.title)]
+    names = [normal_title(heading.title) for heading in known]
+    begin = max(len(locator.urls) - len(names), 0)
+    listed = locator.titles[begin:]
+    has_others = any(
+        not (heading.is_empty or locator.has_title(heading.title)) for heading in headings
     )
-    in_order = _in_listed_order(headings, locator)
-    if len(in_order) >= max(3, 0.8 * len(locator.urls)):  # the file is the list written out
-        return _sure(in_order, locator)
-    marks = _by_unique_title(headings, locator)
-    known = sum(1 for mark in marks if mark.url)
-    if known < 2:
-        return [], "no page boundaries"
-    if known < len(marks) / 2:
-        return [], f"only {known} of {len(marks)} headings are titles in the llms.txt"
-    return _sure(marks, locator)
-
-
-def _candidates(headings: list[Heading], level: int, locator: Locator) -> list[Heading]:
-    """Return the headings of a level that can begin a page: where separators mark pages, only
-    those.
-    """
-    own = [heading for heading in headings if heading.level == level]
-    separated = [heading for heading in own if heading.separated]
-    known = {heading.title for heading in own if locator.positions(heading.title)}
-    known_separated = {heading.title for heading in separated if heading.title in known}
-    if len(known_separated) >= 2 and len(known_separated) >= 0.8 * len(known):
-        return [own[0], *separated] if not own[0].separated else separated
-    return own
-
-
-_Chain = tuple[Heading, int, "_Chain | None"]
-"""A heading, its position in the list, and what comes before."""
-
-
-def _in_listed_order(headings: list[Heading], locator: Locator) -> list[Mark]:
-    """Return marks for the longest run of headings that follow the order of the llms.txt.
-
-    A file whose headings name nearly all listed pages in their order is that list written out;
-    other headings of the level belong to the pages.
-    """
-    lengths: list[int] = []
-    chains: list[_Chain] = []
-    for heading in headings:
-        positions = locator.positions(heading.title)
-        # else it says nothing
-        for index in sorted(positions, reverse=True) if len(positions) <= 20 else ():
-            place = bisect_left(lengths, index)
-            lengths[place : place + 1] = [index]
-            chains[place : place + 1] = [(heading, index, chains[place - 1] if place else None)]
-    marks: list[Mark] = []
-    chain = chains[-1] if chains else None
-    while chain is not None:
-        found, position, chain = chain
-        marks.append(Mark(found.line, locator.urls[position], found.title, level=found.level))
-    return marks[::-1]
-
-
-def _by_unique_title(headings: list[Heading], locator: Locator) -> list[Mark]:
-    """Return marks for headings, with URLs for titles that stand as often in the file as in the
-    list.
-    """
-    counts = Counter(normal_title(heading.title) for heading in headings)
-    used: dict[str, int] = defaultdict(int)
-    marks = []
-    for heading in headings:
-        name = normal_title(heading.title)
-        listed = locator.positions(heading.title)
-        url = locator.urls[listed[used[name]]] if listed and len(listed) == counts[name] else None
-        used[name] += 1
-        if url is not None or not heading.is_empty:
-            marks.append(Mark(heading.line, url, heading.title, level=heading.level))
-    return marks
-
-
-def _sure(marks: list[Mark], locator: Locator) -> tuple[list[Mark], str]:
-    """Remove the URL of pages whose end is not certain: those pages are fetched.
-
-    A page may go on behind a heading that nobody lists; and it may hold the pages listed after it
-    that no heading names, as those without a heading of their own do.
-    """
-    located = sorted({locator.position[mark.url] for mark in marks if mark.url})
-    unsure = []
-    for mark, after in zip(marks, [*marks[1:], None], strict=True):
-        if mark.url is None:
-            continue
-        position = locator.position[mark.url]
-        end = locator.position[after.url] if after is not None and after.url else position + 2
-        first = position + 1
-        stop = min(max(end, position + 2), len(locator.urls))
-        missing = max(stop - first, 0) - (bisect_left(located, stop) - bisect_left(located, first))
-        if (after is not None and after.url is None) or missing > 0:
-            unsure.append(mark)
-    for mark in unsure:
-        mark.url = None
-    if sum(1 for mark in marks if mark.url) < 2:
-        return [], "headings are titles in the llms.txt, but it is not sure where their pages end"
-    return marks, ""
+    if has_others:
+        fits = names == listed and len(names) >= max(MIN_TITLES, MOST_TITLES * len(locator.urls))
+    else:
+        fits = Counter(names) == Counter(listed) and len(names) > 1
+    if not fits:
+        return []
+    urls: dict[str, list[str]] = defaultdict(list)
+    for name, url in zip(reversed(listed), reversed(locator.urls[begin:]), strict=True):
+        urls[name].append(url)
+    return [
+        Mark(heading.line, urls[name].pop(), heading.title, level=heading.level)
+        for heading, name in zip(known, names, strict=True)
+    ]

@@ -531,30 +531,32 @@ def test_an_example_inside_a_page_is_no_boundary() -> None:
     ]
 
 
-def test_titles_take_only_pages_whose_end_is_sure() -> None:
-    text = "# One\n\nText.\n\n# Two\n\nText.\n\n# Nobody lists this\n\nText.\n\n# Three\n\nText.\n\n# Four\n\nText.\n"
-    listed = {
-        f"{SITE}/{n}": title
-        for n, title in enumerate(["One", "Two", "Three", "Four", "Five", "Six"])
-    }
-    assert [page.url for page in pages_of(text, listed)] == [
-        f"{SITE}/0",
-        None,
-        None,
-        f"{SITE}/2",
-        None,
-    ]
+IN_LIST = ["Zero", "One", "Two", "Overview", "Overview", "Five"]
+BY_TITLES = {
+    "the list": (IN_LIST, [0, 1, 2, 3, 4, 5]),
+    "from the second on": (IN_LIST[1:], [1, 2, 3, 4, 5]),
+    "in another order": (["Overview", "Two", "Overview", "Five"], [3, 2, 4, 5]),
+    "with headings of their own": (
+        ["Zero", "One", "Part", "Two", *IN_LIST[3:]],
+        [0, 1, 2, 3, 4, 5],
+    ),
+    "without the last": (IN_LIST[:-1], None),
+    "without one in between": (["One", "Two", "Overview", "Five"], None),
+    "one twice": (["One", "Two", "Two", *IN_LIST[3:]], None),
+    "another order, headings of their own": (["Five", "Part", "Overview", "Overview"], None),
+    "few of many": (["Part", "Overview", "Overview", "Five"], None),
+}
 
 
-def test_a_page_may_hold_the_ones_listed_after_it_that_no_heading_names() -> None:
-    text = "# One\n\nText.\n\n# Two\n\nText. And all of the third page.\n\n# Four\n\nText.\n\n# Five\n\nText.\n"
-    listed = {f"{SITE}/{title}": title for title in ("One", "Two", "Three", "Four", "Five")}
-    assert [page.url for page in pages_of(text, listed)] == [
-        f"{SITE}/One",
-        None,
-        f"{SITE}/Four",
-        f"{SITE}/Five",
-    ]
+@pytest.mark.parametrize(("headings", "numbers"), BY_TITLES.values(), ids=BY_TITLES)
+def test_titles_split_a_file_that_holds_a_whole_list(
+    headings: list[str], numbers: list[int] | None
+) -> None:
+    listed = {f"{SITE}/{number}": title for number, title in enumerate(IN_LIST)}
+    text = "".join(f"# {title}\n\nText.\n\n" for title in headings)
+    report = llmsfull.inspect(io.BytesIO(text.encode()), URL, listed)
+    assert (report.rule == "titles") == (numbers is not None)
+    assert list(report.urls) == [f"{SITE}/{number}" for number in numbers or ()]
 
 
 def test_separators_tell_pages_from_sections_of_the_same_name() -> None:
@@ -570,15 +572,8 @@ def test_separators_tell_pages_from_sections_of_the_same_name() -> None:
 def test_a_fence_nobody_closes_hides_no_page() -> None:
     unclosed = "# One\n\n```cpp\nint x;\n\n# Two\n\nText.\n\n"
     text = f"{unclosed}```py\n# Three\n```\n\n# Four\n\n```\nThe end.\n\n# Five\n\nText.\n"
-    listed = {f"{SITE}/{title}": title for title in ("One", "Two", "Three", "Four", "Five")}
+    listed = {f"{SITE}/{title}": title for title in ("One", "Two", "Four", "Five")}
     assert [page.title for page in pages_of(text, listed)] == ["One", "Two", "Four", "Five"]
-
-
-def test_a_title_listed_twice_is_nobodys() -> None:
-    titles = ["Zero", "One", "Two", "Overview", "Overview", "Five", "Six", "Seven"]
-    listed = {f"{SITE}/{n}": title for n, title in enumerate(titles)}
-    text = "# Zero\n\nText.\n\n# One\n\nText.\n\n# Two\n\nText.\n\n# Overview\n\nText.\n"
-    assert [page.url for page in pages_of(text, listed)] == [f"{SITE}/0", f"{SITE}/1", None, None]
 
 
 RST = """Guide
