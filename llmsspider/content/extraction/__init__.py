@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from html import unescape
 from itertools import islice
@@ -170,7 +171,6 @@ def _write(  # noqa: PLR0917
 
         engine = loading.converter_named(page.converter)
         written = HtmlFormat()
-    whole = whole_title(root)
     hidden = HiddenText(root, source)
     if kept is None:
         main, generator = find_main(root, source, meta, own, hidden)
@@ -180,11 +180,7 @@ def _write(  # noqa: PLR0917
         hidden.remove(main)
     page.hidden = hidden.removed
     results = generator.results
-    if (
-        results
-        and results.encode() in source.body
-        and main.find(f".//*[@id='{results}']") is not None
-    ):
+    if results and main.find(f".//*[@id='{results}']") is not None:
         return  # a page for searches
     meta.lists_only = lists_only(main, joiner)
     meta.listing = listing_of(root, main, joiner, source, meta)
@@ -194,12 +190,7 @@ def _write(  # noqa: PLR0917
     if meta.listing and not (listings or is_drawn):
         return
     without_layout(main, source, joiner)
-    title = outer_title(root, main, meta.title, whole)
-    if title is None and generator is UNKNOWN:
-        set_headline(main, meta.title, whole)
-    elif title is None and clear_site_name(main, meta.title, whole):
-        without_navigation(main)
-    nest_sections(main)
+    title = _titled(root, main, meta.title, generator)
     walk = Walk(
         main,
         rules_for(generator.drop),
@@ -213,13 +204,25 @@ def _write(  # noqa: PLR0917
     text = walk.document(title)
     if walk.headings_only and not meta.is_shell:
         text = _with_contents(walk, title) or text
-    if engine is not None:
-        text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n" if text else ""
+    if engine is not None and text:
+        text = _BLANK_LINES.sub("\n\n", engine.convert(text)).strip("\n") + "\n"
     page.markdown = text if text.strip() else ""
     page.links = walk.links
     members = (member.get("id") for member in main.iter("dt"))
     page.heading_ids = [*walk.heading_ids, *((own, own) for own in members if own)]
     meta.title = walk.title or own_title(meta.title, walk.first_heading)
+
+
+def _titled(root: _Element, main: _Element, title: str | None, generator: Generator) -> str | None:
+    """Set the headings of a main content right; return the title of the page if it stands outside."""
+    whole = whole_title(root)
+    outer = outer_title(root, main, title, whole)
+    if outer is None and generator is UNKNOWN:
+        set_headline(main, title, whole)
+    elif outer is None and clear_site_name(main, title, whole):
+        without_navigation(main)
+    nest_sections(main)
+    return outer
 
 
 def _with_contents(headings: Walk, title: str | None) -> str:
@@ -346,7 +349,7 @@ _PRINTS = XPath(
     "boolean(//@onclick[contains(., 'print(')] | //script[contains(., 'window.print')])"
 )
 _UNREAD = frozenset({*HEADINGS, "script", "style", "template"})
-_ENTRIES = frozenset({"li", "tr", "dt", "dd"})
+_ENTRIES = frozenset({"a", "li", "tr", "dt", "dd"})
 _TITLE_LINKS = XPath(
     "(h2 | h3 | h4 | header//h2 | header//h3 | div/h2 | div/h3)//a | a[h2 or h3 or h4]"
 )
@@ -434,18 +437,21 @@ def lists_only(main: _Element, joiner: Joiner) -> bool:
                 continue
             if tag in {"pre", "video", "iframe"}:
                 return False
-            is_block = has_titles and tag in {"article", "div", "section"}
-            links = _TITLE_LINKS(child) if is_block else child.iter("a") if tag in _ENTRIES else ()
-            if tag == "a":
-                entries += _leads_away(child, joiner)
-            elif any(_leads_away(link, joiner) for link in links):
+            if any(_leads_away(link, joiner) for link in _links_of_entry(child, has_titles)):
                 entries += 1
-            else:
+            elif tag != "a":
                 prose += _letters(child.text)
                 waiting.append(child)
             if prose >= PROSE:
                 return False
     return entries > 0
+
+
+def _links_of_entry(element: _Element, has_titles: bool) -> Iterable[_Element]:
+    """Return the links of what may be an entry of a list, of which one leads to another page."""
+    if has_titles and element.tag in {"article", "div", "section"}:
+        return list(_TITLE_LINKS(element))
+    return element.iter("a") if element.tag in _ENTRIES else ()
 
 
 def _leads_away(link: _Element, joiner: Joiner) -> bool:

@@ -81,11 +81,17 @@ def heading_id(heading: _Element) -> str | None:
     before = heading.getprevious()
     if before is not None and before.tag in {"a", "span", "p"} and not _says_something(before):
         anchors += before.iter("a", "span")
-    for element in anchors:
-        href = element.get("href", "")
-        permalink = unquote(href[1:]) if href[:1] == "#" else ""
-        if found := element.get("id") or permalink or element.get("name"):
-            return found
+    return next(filter(None, map(_anchor_of, anchors)), None) or _section_id(heading)
+
+
+def _anchor_of(element: _Element) -> str | None:
+    """Return the name by which links lead to an element, or the id that it leads to on its page."""
+    href = element.get("href", "")
+    permalink = unquote(href[1:]) if href[:1] == "#" else ""
+    return element.get("id") or permalink or element.get("name")
+
+
+def _section_id(heading: _Element) -> str | None:
     section = heading.getparent()
     if section is None or section.tag not in {"section", "div"} or heading.tag == "h1":
         return None

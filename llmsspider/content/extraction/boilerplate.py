@@ -222,7 +222,7 @@ def _measure(main: _Element) -> _Texts:
         if element.tag == "a":
             around.linked += own.line + own.prose + own.linked
             continue
-        if element.tag in NO_PROSE and element is not main:
+        if element.tag in NO_PROSE:
             continue
         if element.tag in INLINE:
             around.line += own.line

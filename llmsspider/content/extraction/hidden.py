@@ -212,7 +212,7 @@ class HiddenText:
             or is_unseen(style)
         ):
             return False
-        if element.tag in {"pre", "code", "kbd", "samp"} or element in self._with_pre:
+        if element.tag in {"pre", "code", "kbd", "samp"}:
             return True
         if self._source.may_hold(b"aria-label"):
             text = " ".join(inner_text(element).split())
@@ -229,10 +229,6 @@ class HiddenText:
         return {
             above for found in _FORMULAS(self._root) for above in (found, *found.iterancestors())
         }
-
-    @cached_property
-    def _with_pre(self) -> set[_Element]:
-        return {above for pre in self._root.iter("pre") for above in pre.iterancestors()}
 
 
 def _fading(element: _Element) -> str | None:

@@ -284,15 +284,13 @@ def _write(walk: Walk, entry: _Entry, short: bool) -> list[str]:
 
 def signature(walk: Walk, element: _Element) -> list[str]:
     """Return the signature of a function, class or member as a paragraph of code."""
-    asides = []
-    for part in list(element.iter("a", "button", "span", "label")):
-        # a link to the source, or to itself
-        is_aside = part.tag == "a" and (
-            "viewcode" in part.get("class", "") or visible(part) in _SIGNS
-        )
-        if is_aside or walk.drops(part):
-            asides.append(part)
-    remove_elements(asides)
+    remove_elements(
+        [
+            part
+            for part in element.iter("a", "button", "span", "label")
+            if walk.drops(part) or (part.tag == "a" and visible(part) in _SIGNS)
+        ]
+    )
     text = " ".join(broken_text(element).split()).strip(" ¶")
     return [walk.format.paragraph([walk.format.code_span(text)])] if text else []
 

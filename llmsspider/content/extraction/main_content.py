@@ -4,6 +4,7 @@ without pagination.
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain, dropwhile, islice, takewhile
 from math import inf
@@ -176,23 +177,25 @@ def _densest(root: _Element, source: Source, title: str | None, whole: str | Non
             total = linked
         sizes = sizes or with_links
     chosen = None
-    for css in _LIKELY:
-        best = max(
-            _matches(root, source, css), key=lambda element: sizes.get(element, 0), default=None
-        )
-        if best is None or sizes.get(best, 0) < _LIKELY_SHARE * total:
-            continue
+    for best in _likely(root, source, sizes, _LIKELY_SHARE * total):
         chosen = best if chosen is None else chosen
-        if (
-            page is None
-            or best in page.iterancestors()
-            or outer_title(root, best, title, whole) is not None
-        ):
+        if page is None or best in page.iterancestors() or outer_title(root, best, title, whole):
             chosen = best if page is None else _with_headings(best, page, sizes)
             break
     start, around = (start, inf) if chosen is None else (chosen, _AROUND)
     main = without_navigation(_descend(start, sizes, page, around), page)
     return without_boilerplate(main, page)
+
+
+def _likely(
+    root: _Element, source: Source, sizes: dict[_Element, int], least: float
+) -> Iterator[_Element]:
+    """Yield the largest element of each selector of `_LIKELY` that holds at least so much text."""
+    for css in _LIKELY:
+        found = _matches(root, source, css)
+        best = max(found, key=lambda element: sizes.get(element, 0), default=None)
+        if best is not None and sizes.get(best, 0) >= least:
+            yield best
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
@@ -339,7 +342,6 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
             and element.get("role") != "tablist"
             and not (page is not None and element in page.iterancestors())
             and (navigation_name(element) or element.tag == "aside")
-            and not (element.tag == "table" and holds(element, "th"))
             and sum(map(_text_length, element.iter("a"))) >= _LINKED * _text_length(element)
         ):
             if "toc" in re.split(r"[-_\s]", element.get("class", "")):

@@ -190,6 +190,7 @@ _BARE_ADMONITION = {
     "information",
     "seealso",
 }
+_BOXES = {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"}
 _MATH = frozenset(
     {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
      "MathJax_Display", "MJXc-display", "math-display", "math-container", "math-inline", "stemblock", "latex"}
@@ -310,16 +311,19 @@ def classify(element: _Element, by_name: Kind) -> Kind:
 def _special(tag: str, names: list[str], classes: str) -> Kind:
     if not _MATH.isdisjoint(names) and not (tag in {"pre", "code"} and "latex" in names):
         return Kind.MATH
-    if tag in {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"} and (
-        _ADMONITION.search(classes) or (len(names) == 1 and names[0].lower() in _BARE_ADMONITION)
-    ):
+    if _is_admonition(tag, names, classes):
         # Docusaurus draws every <details> as an alert
         is_drawn_so = tag == "details" and "alert" in names
         return Kind.PLAIN if is_drawn_so else Kind.ADMONITION
-    if tag == "dl" and "section" in names and not _BARE_ADMONITION.isdisjoint(names):
-        return Kind.ADMONITION
     found = {*names, *(f"{tag}.{name}" for name in names)}
     return next((kind for kind, special in _KINDS if not special.isdisjoint(found)), Kind.PLAIN)
+
+
+def _is_admonition(tag: str, names: list[str], classes: str) -> bool:
+    if tag == "dl":
+        return "section" in names and not _BARE_ADMONITION.isdisjoint(names)
+    is_bare = len(names) == 1 and names[0].lower() in _BARE_ADMONITION
+    return tag in _BOXES and (is_bare or _ADMONITION.search(classes) is not None)
 
 
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)

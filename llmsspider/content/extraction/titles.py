@@ -105,8 +105,7 @@ def _leads_away(heading: _Element) -> bool:
 def _in_navigation(heading: _Element) -> bool:
     """Return True if a heading stands in a navigation: it names the site, or the page as menus do."""
     return any(
-        above.tag in {"nav", "aside"} or above.get("role") == "navigation" or navigation_name(above)
-        for above in heading.iterancestors()
+        above.tag in {"nav", "aside"} or navigation_name(above) for above in heading.iterancestors()
     )
 
 

@@ -84,16 +84,20 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
             if source.strip():
                 yield code_block(source.strip("\n"), language)
             for output in cell.get("outputs") or []:
-                if not isinstance(output, dict) or room <= 0:
-                    continue
-                text, is_markdown = _shown(output)
-                text = _ESCAPES.sub("", text).strip("\n")
-                if not text.strip():
-                    continue
-                if left := max(len(text) - MAX_OUTPUT, 0):
-                    text = f"{text[:MAX_OUTPUT]}\n… ({left} more characters)"
-                room -= len(text)
-                yield text if is_markdown and not left else code_block(text, "")
+                shown = _output(output) if isinstance(output, dict) and room > 0 else ""
+                room -= len(shown)
+                if shown:
+                    yield shown
+
+
+def _output(output: dict[str, Any]) -> str:
+    text, is_markdown = _shown(output)
+    text = _ESCAPES.sub("", text).strip("\n")
+    if not text.strip():
+        return ""
+    if left := max(len(text) - MAX_OUTPUT, 0):
+        return code_block(f"{text[:MAX_OUTPUT]}\n… ({left} more characters)")
+    return text if is_markdown else code_block(text)
 
 
 def _shown(output: dict[str, Any]) -> tuple[str, bool]:

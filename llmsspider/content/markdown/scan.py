@@ -365,12 +365,14 @@ class _EventWalk:
                     self.found.pictures.add(destination)
 
     def _end(self, value: Any, end: int) -> None:
-        if not isinstance(value, str):
-            if not _CONTAINERS.isdisjoint(value):
-                self._depth -= 1
-            elif value == _TITLE and not self._depth and self.found.title is None:
-                self.found.title = one_line("".join(self._words)) or None
-            return
+        if isinstance(value, str):
+            self._end_link(value, end)
+        elif not _CONTAINERS.isdisjoint(value):
+            self._depth -= 1
+        elif value == _TITLE and not self._depth and self.found.title is None:
+            self.found.title = one_line("".join(self._words)) or None
+
+    def _end_link(self, value: str, end: int) -> None:
         data, begin = self._opened.pop()
         kind = data["link_type"]
         if value == "Link" and kind != "Email" and not data["id"].startswith("^"):
