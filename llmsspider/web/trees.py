@@ -192,6 +192,8 @@ class Trees:
         self.no_page(url)
         if host(url) != self.host or host(target) != self.host:
             return
+        if identity(url) == identity(self.start_url):
+            self.start_url = target  # the language that its query names is the wanted one
         above = urlsplit(identity(url)).path.rstrip("/") + "/"
         for axis, segment in tree_of(target).items():
             tree = directory_of(target, segment)

@@ -210,6 +210,22 @@ def test_translations_that_no_start_page_names_are_left_out(serve, run_crawl, na
     assert set(found) == {"/d/", "/d/a", "/d/b", "/d/b?tab=2"}
 
 
+def test_a_start_page_that_leads_to_its_language_by_query_is_the_page_in_that_language(
+    serve, run_crawl
+):
+    refresh = "<meta http-equiv='refresh' content='0;url=/d/?hl=en'>"
+    site = serve(
+        {
+            "/d/": f"<html lang='en'><head>{refresh}</head></html>",
+            "/d/?hl=en": page("home", links("/d/a", "/d/", "/d/?hl=de")),
+            "/d/a": page("a"),
+            "/d/?hl=de": page("auf deutsch").replace("lang='en'", "lang='de'"),
+        }
+    )
+    found = run_crawl(f"{site.url}/d/").by_path(site.url)
+    assert set(found) == {"/d/?hl=en", "/d/a"}
+
+
 @pytest.mark.parametrize("made", ["/d/{name}.de.html", "/jp/{name}.html", "/d/x{name}.html"])
 def test_translations_are_those_that_pages_name_whatever_their_addresses(serve, run_crawl, made):
     def tags(name: str, other: str = "de") -> str:
