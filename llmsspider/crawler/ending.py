@@ -310,7 +310,7 @@ async def _begin(phase: Phase) -> None:
     run = phase.run
     try:
         run.open()
-        mark_job(settings.get("JOBDIR"), phase.records.run_id, None)
+        mark_job(settings.get("JOBDIR"), phase.records.run_id, run.earlier, None)
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             phase.waiting.closed.add("failed")
         if settings.get("JOBDIR"):

@@ -76,6 +76,8 @@ class Run:
 
     start_links: Sequence[str] = ()  # what the start page links to
 
+    earlier: Sequence[str] = ()  # ids of the runs of a JOBDIR before this one
+
     _is_after_complete = False
 
     def __init__(

@@ -6,7 +6,8 @@ import contextlib
 import json
 import logging
 import shutil
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
@@ -36,36 +37,49 @@ RESUMABLE = "shutdown"
 """The finish reason of a crawl that was stopped by its user and may be continued."""
 
 
-def resumed_run(path: str | None) -> str | None:
-    """Return the id of the run that a JOBDIR continues, None for a new crawl; discard what cannot
-    be continued.
+@dataclass(frozen=True)
+class Job:
+    """The runs of a JOBDIR that did not come to their end, oldest first.
+
+    `resumes` is the id of the one that is continued, None where all is crawled; `earlier` are the
+    ids of all, whose rows a feed may hold.
     """
+
+    resumes: str | None = None
+    earlier: tuple[str, ...] = ()
+
+
+def left_job(path: str | None) -> Job:
+    """Return what a JOBDIR was left with; discard what cannot be continued."""
     if not path or not Path(path, "requests.seen").exists():
-        return None
+        return Job()
     state = {}
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(Path(path, MARKER).read_text(encoding="utf-8"))
         state = found if isinstance(found, dict) else {}
-    if state.get("outcome") == RESUMABLE and state.get("run"):
-        return str(state["run"])
-    if state.get("outcome") is None:
+    outcome = state.get("outcome")
+    earlier = tuple(filter(None, [*state.get("earlier", ()), state.get("run")]))
+    if outcome == RESUMABLE and state.get("run"):
+        return Job(state["run"], earlier)
+    if outcome is None:
         why = "was left by a crawl that did not end cleanly: it is discarded, all is crawled"
-        logger.warning("JOBDIR %s %s; a feed by -o gets its rows again", path, why)
+        logger.warning("JOBDIR %s %s", path, why)
     for name in ("requests.queue", "requests.seen", "spider.state", MARKER):
         target = Path(path, name)
         if target.is_dir():
             shutil.rmtree(target)
         else:
             target.unlink(missing_ok=True)
-    return None
+    return Job(earlier=earlier if outcome is None else ())
 
 
-def mark_job(path: str | None, run: str, outcome: str | None) -> None:
-    """Write the marker of a JOBDIR: `outcome` None while the run goes on, else its finish reason."""
+def mark_job(path: str | None, run: str, earlier: Sequence[str], outcome: str | None) -> None:
+    """Write the marker of a JOBDIR: `outcome` None while the run goes on, else its finish reason;
+    `earlier` as in `Job`.
+    """
     if path and Path(path).is_dir():
-        Path(path, MARKER).write_text(
-            json.dumps({"run": run, "outcome": outcome}), encoding="utf-8"
-        )
+        state = {"run": run, "earlier": earlier, "outcome": outcome}
+        Path(path, MARKER).write_text(json.dumps(state), encoding="utf-8")
 
 
 # Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's

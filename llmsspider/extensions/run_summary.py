@@ -55,7 +55,8 @@ class RunSummary(RunExtension):
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
-        mark_job(self.crawler.settings.get("JOBDIR"), self.records.run_id, self.reason)
+        path = self.crawler.settings.get("JOBDIR")
+        mark_job(path, self.records.run_id, run.earlier, self.reason)
 
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""

@@ -8,7 +8,7 @@ import contextlib
 import io
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any, Self
@@ -285,16 +285,46 @@ class JsonLinesExporter(FileExporter):
     """One document a line, keys in the order of `Document`, UTF-8, never escaped.
 
     With feed options that choose or rename fields (`fields`), and for items of other spiders,
-    Scrapy's rules hold.
+    Scrapy's rules hold. A document that an earlier run of the JOBDIR wrote to the same file is not
+    written again.
     """
+
+    def __init__(self, file: IO[bytes], **options: Any):
+        super().__init__(file, **options)
+        earlier = getattr(self.run, "earlier", ())
+        self._written = written_rows(file, earlier) if earlier else {}
 
     def export_item(self, item: Any) -> None:
         """Write one line."""
         if isinstance(item, Document) and self.fields_to_export is None:
+            if not item.moved_from and self._written.get(item.id, "") == item.content_hash:
+                return
             row = row_of(item)
         else:
             row = dict(self.get_serialized_fields(item, default_value=None, include_empty=True))
         self.file.write(orjson.dumps(row, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def written_rows(file: IO[bytes], runs: Collection[str]) -> dict[str, str | None]:
+    """Return the content hash of each document, by id, that runs wrote to the file of a feed; a last
+    row that a kill cut off is removed.
+    """
+    found: dict[str, str | None] = {}
+    name = getattr(file, "name", None)
+    if not isinstance(name, str | Path) or not Path(name).is_file():
+        return found
+    whole = 0
+    with Path(name).open("rb") as lines:
+        for line in lines:
+            if not line.endswith(b"\n"):
+                file.truncate(whole)
+                break
+            whole += len(line)
+            with contextlib.suppress(ValueError, TypeError, KeyError):  # a line of somebody else
+                row = orjson.loads(line)
+                if row["run"] in runs:
+                    found[row["id"]] = row["content_hash"]
+    return found
 
 
 class XmlExporter(XmlItemExporter):

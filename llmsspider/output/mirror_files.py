@@ -47,7 +47,7 @@ MAX_PATH = 400
 with the folder).
 """
 
-_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\Z")
+_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])\Z")
 _ENDING = re.compile(r"(?i)(?:\.html?)?(?:\.(?:md|mdx|markdown))?\Z")
 _FORBIDDEN = frozenset('%<>:"|?*\\/')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -13,7 +13,7 @@ from llmsspider.config.sources import prepare
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
 from llmsspider.crawler.requests import counter
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.scheduler import queued_requests, resumed_run
+from llmsspider.crawler.scheduler import left_job, queued_requests
 from llmsspider.pipelines.item_adapter import register
 from llmsspider.web.loading import own_arguments
 
@@ -54,10 +54,11 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         if arguments.emit == "changes":
             settings.set("FEED_STORE_EMPTY", True, priority="spider")
         spider = super().from_crawler(crawler, *args, **kwargs)
-        resumes = resumed_run(crawler.settings.get("JOBDIR"))
+        job = left_job(crawler.settings.get("JOBDIR"))
         for line in (*lost_parts(settings), *misspelt(settings)):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
-        run = Run(arguments, source, config, counter(crawler), queued, resumes=resumes)
+        run = Run(arguments, source, config, counter(crawler), queued, resumes=job.resumes)
+        run.earlier = job.earlier
         spider.connect(crawler, run)
         return spider

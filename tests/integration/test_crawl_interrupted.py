@@ -6,9 +6,10 @@ import json
 import re
 import signal
 import threading
+from typing import Any
 
 import pytest
-from crawling import begin_crawl, command, crawl
+from crawling import begin, begin_crawl, command, crawl, crawl_words
 from forked import HANGS_SECS, Forked
 from site_server import Site
 from sites import html
@@ -74,6 +75,44 @@ def test_after_kill_9_the_next_run_has_everything_and_deletes_nothing(serve, tmp
     assert contents(outcome) == contents(crawl(url, undisturbed))
     assert "deleted" not in {document["change"] for document in outcome.documents}
     assert ("did not end cleanly" in outcome.log) is with_jobdir
+
+
+def test_a_job_adds_each_page_once_to_its_feed_however_often_it_is_killed(serve, tmp_path):
+    """The last row of a killed crawl may be cut off; a page that changed meanwhile is told again."""
+    half = Half(serve, 30, after=15)
+    for number in range(15):  # rows larger than the buffer of the file
+        text = f"<p>The text of page {number}.</p>" + f"<p>{number} and more. </p>" * 800
+        half.site.pages[f"/p{number}.html"] = html(f"Page {number}", text)
+    feed = tmp_path / "all.jsonl"
+    given = {**TWO_AT_A_TIME, "JOBDIR": tmp_path / "job"}
+    words = [*crawl_words(f"{half.site.url}/", tmp_path, given)[:-2], "-o", str(feed)]
+    output = {"stdout": tmp_path / "stdout.txt", "stderr": tmp_path / "log.txt"}
+
+    def told() -> int:
+        return feed.read_bytes().count(b"\n") if feed.exists() else 0
+
+    for _kill in range(2):
+        half.reached.clear()
+        process = begin(*words, cwd=tmp_path, **output)
+        process.wait_until(lambda: half.reached.is_set() and told())
+        process.kill()
+        with feed.open("ab") as file:
+            file.write(b'{"id": "cut o')
+    changed = f"{half.site.url}/p0.html"
+    half.site.pages["/p0.html"] = half.site.pages["/p0.html"].replace("The text", "Another text")
+    half.go.set()
+
+    def rows() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in feed.read_text().splitlines()]
+
+    assert command(*words, cwd=tmp_path).exit_code == 0
+    urls = [row["url"] for row in rows()]
+    assert set(urls) == {f"{half.site.url}{path}" for path in pages(30)}
+    assert {url for url in urls if urls.count(url) > 1} <= {changed}
+    (*_, last) = (row for row in rows() if row["url"] == changed)
+    assert "Another text" in last["content"]
+    command(*words, cwd=tmp_path)
+    assert len(rows()) == len(urls) + 31, "a new crawl adds its rows"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])

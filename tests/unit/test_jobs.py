@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.crawler.scheduler import MARKER, mark_job, resumed_run
+from llmsspider.crawler.scheduler import MARKER, Job, left_job, mark_job
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def left(folder: Path) -> set[str]:
 
 
 def test_a_stopped_crawl_is_continued(folder):
-    mark_job(str(folder), "run-1", "shutdown")
+    mark_job(str(folder), "run-2", ["run-1"], "shutdown")
     before = left(folder)
-    assert resumed_run(str(folder)) == "run-1"
+    assert left_job(str(folder)) == Job("run-2", ("run-1", "run-2"))
     assert left(folder) == before
 
 
@@ -50,20 +50,24 @@ def test_a_stopped_crawl_is_continued(folder):
 def test_what_cannot_be_continued_is_discarded(folder, caplog, marker, warned):
     if marker is not None:
         (folder / MARKER).write_text(marker)
-    assert resumed_run(str(folder)) is None
+    assert left_job(str(folder)).resumes is None
     assert left(folder) == {"mine.txt"}
     assert ("did not end cleanly" in caplog.text) is warned
-    assert ("a feed by -o gets its rows again" in caplog.text) is warned
+
+
+def test_a_killed_crawl_leaves_the_runs_whose_rows_a_feed_may_hold(folder):
+    mark_job(str(folder), "run-2", ["run-1"], None)
+    assert left_job(str(folder)) == Job(None, ("run-1", "run-2"))
 
 
 @pytest.mark.parametrize("path", [None, ""])
 def test_without_a_jobdir_nothing_is_done(path):
-    assert resumed_run(path) is None
-    mark_job(path, "run-1", None)
+    assert left_job(path) == Job()
+    mark_job(path, "run-1", [], None)
 
 
 def test_a_new_folder_is_a_new_crawl(tmp_path):
-    assert resumed_run(str(tmp_path)) is None
-    assert resumed_run(str(tmp_path / "missing")) is None
-    mark_job(str(tmp_path / "missing"), "run-1", None)
+    assert left_job(str(tmp_path)) == Job()
+    assert left_job(str(tmp_path / "missing")) == Job()
+    mark_job(str(tmp_path / "missing"), "run-1", [], None)
     assert not (tmp_path / "missing").exists()

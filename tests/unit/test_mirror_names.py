@@ -49,6 +49,7 @@ HOSTILE = {
     "only an ending": ("https://e.com/d/.md", "d/%2Emd.md"),
     "trailing dot": ("https://e.com/page./", "page%2E/index.md"),
     "trailing space": ("https://e.com/page%20/x", "page%20/x.md"),
+    "clock of DOS": ("https://e.com/CLOCK$/clock$.txt", "CLOCK$_/clock$_.txt.md"),
     "empty segments": ("https://e.com/a//b", "a/_/b.md"),
     "query": ("https://e.com/view?id=7&x=/../y", "view@id=7&x=%2F..%2Fy.md"),
     "query of the root": ("https://e.com/?p=1", "index@p=1.md"),
@@ -87,9 +88,12 @@ def assert_safe(name: str) -> None:
         assert all(
             unicodedata.category(character) not in {"Cc", "Cf", "Cs"} for character in segment
         )
-        assert segment.split(".")[0].upper() not in {"CON", "PRN", "AUX", "NUL", "COM1", "LPT9"}
+        assert segment.split(".")[0].upper() not in DEVICES
     assert name.endswith(".md")
     assert not any(folder.lower().endswith(".md") for folder in name.split("/")[:-1])
+
+
+DEVICES = {"CON", "PRN", "AUX", "NUL", "COM1", "LPT9", "CLOCK$"}
 
 
 COLLIDING = {
