@@ -113,24 +113,11 @@ async def read_described(fetch: Fetch, url: str, found: Discovery, options: Opti
         return []
     found.linked_files.append(url)
     found.requests += 1
-    answer = await fetch(url, max_bytes=llmstxt.MAX_BYTES)
-    kind, reason = _classified(answer, url, main=True)
-    if kind != "index":
-        found.tried.append(Probe(url, "rejected", reason or "full text"))
-        return []
-    try:
-        file = await _parsed(answer, "index")
-    except UnreadableError as error:
-        found.tried.append(Probe(url, "rejected", str(error)))
-        return []
-    found.tried.append(Probe(url, "found"))
-    more = Discovery(found.start, found.start_url)
-    seeds = SeedList(more, options.optional, found.seeds)
-    seeds.add_entries(file)
-    found.cut += [*map(FilteredLink.invalid, file.invalid), *seeds.cut]
-    found.files.append(file)
-    found.seeds += more.seeds
-    return more.seeds
+    known = len(found.seeds)
+    cascade = _Cascade(Session(fetch), found, replace(options, full_text=False))
+    await cascade.read(await fetch(url, max_bytes=llmstxt.MAX_BYTES), url, main=True)
+    found.cut += cascade.seeds.cut
+    return found.seeds[known:]
 
 
 MAX_FULL_BYTES = 200 * 1024 * 1024  # the largest full-text file that is read, in bytes
@@ -210,13 +197,13 @@ class _Cascade:
     session: Session
     found: Discovery
     options: Options
-    note: Callable[[str], None]
-    expect_pages: Callable[[], None]
+    note: Callable[[str], None] = lambda _line: None
+    expect_pages: Callable[[], None] = lambda: None
     _indexes: list[tuple[str, Witness | str]] | None = None
 
     def __post_init__(self) -> None:
         self.page_url = self.found.start.page_url
-        self.seeds = SeedList(self.found, self.options.optional)
+        self.seeds = SeedList(self.found, self.options.optional, self.found.seeds)
 
     async def run(self) -> None:
         """Take the steps of the cascade."""
@@ -243,7 +230,7 @@ class _Cascade:
             if self.session.is_unresponsive(url):
                 break
             answer = await self.session.get(url, MAX_FULL_BYTES if named else llmstxt.MAX_BYTES)
-            file = await self._read(answer, url, main=True)
+            file = await self.read(answer, url, main=True)
             if file is not None:
                 self._discovered(file.url, "llms.txt")
                 return file
@@ -269,7 +256,7 @@ class _Cascade:
             candidates = candidates[: room - 2] + candidates[-2:]
         return named + candidates
 
-    async def _read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
+    async def read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
         kind, reason = _classified(answer, url, main=main)
         if kind is None:
@@ -319,7 +306,7 @@ class _Cascade:
                 *(self.session.get(url, MAX_FULL_BYTES) for url in level)
             )
             files = [
-                await self._read(*answered, main=False)
+                await self.read(*answered, main=False)
                 for answered in zip(answers, level, strict=True)
             ]
             self.found.linked_files += level
@@ -392,7 +379,7 @@ class _Cascade:
             if url in self.found.linked_files or self.session.is_unresponsive(url):
                 continue
             answer = await self.session.get(url, MAX_FULL_BYTES)
-            if await self._read(answer, url, main=False) is not None:
+            if await self.read(answer, url, main=False) is not None:
                 self._discovered(answer.final_url, "llms-full.txt")
                 return
 

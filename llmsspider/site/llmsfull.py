@@ -3,6 +3,7 @@
 import codecs
 import io
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ _TAG = re.compile(
     r"(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"]{0,4000}\"|'[^']{0,4000}'|[^\s\"'<>]+))?)*\s*>)",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"[A-Za-z_][\w-]*\s*:")
+_FRONT_MATTER = re.compile(r"---\s*\n[A-Za-z_][\w-]*\s*:")
 _TAG_HINT = re.compile(r"</?(?:doc|page)", re.IGNORECASE)
 
 
@@ -295,24 +296,19 @@ def _trimmed(lines: list[str]) -> str:
 
     A separator may open front matter; at the end it may be the underline of a heading.
     """
-    lines = [line for line in lines if line]
-    begin = 0
-    stop = len(lines)
-    while begin < stop:
-        line = lines[begin]
-        below = lines[begin + 1] if begin + 1 < stop else ""
-        opens = line.rstrip() == "---" and _FIELD.match(below)
-        if line.strip() and (opens or not SEPARATOR.match(line)):
+    left = deque(filter(None, lines))
+    while left and _is_no_text(left[0]) and not _FRONT_MATTER.match("".join(islice(left, 2))):
+        left.popleft()
+    while left and _is_no_text(left[-1]):
+        if not left[-1].isspace() and len(left) > 1 and left[-2].strip():
             break
-        begin += 1
-    while begin < stop:
-        line = lines[stop - 1]
-        above = lines[stop - 2] if stop - 1 > begin else ""
-        if line.strip() and (above.strip() or not SEPARATOR.match(line)):
-            break
-        stop -= 1
-    text = "".join(lines[begin:stop])
+        left.pop()
+    text = "".join(left)
     return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _is_no_text(line: str) -> bool:
+    return line.isspace() or SEPARATOR.match(line) is not None
 
 
 def _first_heading(text: str) -> str | None:

@@ -131,36 +131,47 @@ def _labels(scan: FileScan, url: str) -> list[Choice]:
         for mark in marks:
             beside[mark.start].update(mark.skip)
     for (form, _), found in scan.labels.groups.items():
-        outside = {mark.url for mark in found if not mark.in_code}
-        # an example in code may show how another page is named
-        marks = [mark for mark in found if not (mark.in_code and mark.url in outside)]
+        marks = _without_examples(found)
         own = _own_site(marks, url)
+        # a page on another site ends the one before it, too
+        headed = [mark for mark in marks if mark.level]
         if not own:
             continue
-        headed = [
-            mark for mark in marks if mark.level
-        ]  # a page on another site ends the one before it, too
         if len(headed) >= 0.6 * len(marks):
-            level = Counter(mark.level for mark in headed).most_common(1)[0][0]
-            titled = {mark.start: mark for mark in reversed(headed) if mark.level == level}
-            for start, mark in titled.items():
-                mark.skip = sorted(beside[start])
-            choices.append(
-                Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start))
-            )
+            choices.append(_below_titles(form, headed, beside))
         elif own[-1].skip[-1] >= scan.last_text_line:
-            ends = [mark.skip[-1] for mark in own]  # each page ends with the line that names it
-            starts = [_first_start(scan.titles.headings, ends), *(end + 1 for end in ends)]
-            ending = [
-                Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
-                for start, mark in zip(starts, own, strict=False)
-            ]
-            choices.append(Choice(f"{form}-after", ending))
+            choices.append(_after_bodies(form, own, scan))
         else:
             for mark in own:
                 mark.start = min(mark.skip)
             choices.append(Choice(f"{form}-before", own))
     return choices
+
+
+def _without_examples(marks: list[Mark]) -> list[Mark]:
+    """Leave out marks in code that name a page which others name: they show how that is done."""
+    outside = {mark.url for mark in marks if not mark.in_code}
+    return [mark for mark in marks if not (mark.in_code and mark.url in outside)]
+
+
+def _below_titles(form: str, headed: list[Mark], beside: Mapping[int, set[int]]) -> Choice:
+    """Return pages that begin with a heading of the level that most have, and a label below it."""
+    level = Counter(mark.level for mark in headed).most_common(1)[0][0]
+    titled = {mark.start: mark for mark in reversed(headed) if mark.level == level}
+    for start, mark in titled.items():
+        mark.skip = sorted(beside[start])
+    return Choice(f"title-{form}", sorted(titled.values(), key=lambda mark: mark.start))
+
+
+def _after_bodies(form: str, own: list[Mark], scan: FileScan) -> Choice:
+    """Return pages that each end with the line that names it."""
+    ends = [mark.skip[-1] for mark in own]
+    starts = [_first_start(scan.titles.headings, ends), *(end + 1 for end in ends)]
+    pages = [
+        Mark(start, mark.url, mark.title, mark.skip, end=mark.skip[-1])
+        for start, mark in zip(starts, own, strict=False)
+    ]
+    return Choice(f"{form}-after", pages)
 
 
 LINES_BETWEEN = 4

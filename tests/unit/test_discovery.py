@@ -943,7 +943,7 @@ def test_a_file_named_later_counts_as_linked() -> None:
     assert FilteredLink(HOST + "/api/llms.txt", "max-linked-files") in found.cut
     assert later(site, found, "https://other.org/llms.txt") == []
     assert later(site, found, "/gone/llms.txt") == []
-    assert found.tried[-1] == Probe(HOST + "/gone/llms.txt", "rejected", "status 404")
+    assert found.tried[-1] == Probe(HOST + "/gone/llms.txt", "failed", "status 404")
 
 
 def test_discovery_is_the_same_each_time() -> None:

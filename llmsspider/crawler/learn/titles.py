@@ -145,13 +145,9 @@ class SiteTitles(Learner):
 def _count(counts: Counter[str], text: str) -> None:
     counts[text[:200]] += 1
     if len(counts) > KEPT_TITLES:
-        for rare, number in counts.most_common()[: -KEPT_TITLES // 2 : -1]:
-            if number < LEAST_TITLES:
-                del counts[rare]
-        for rare, _ in (
-            counts.most_common()[KEPT_TITLES // 2 :] if len(counts) > KEPT_TITLES else ()
-        ):
-            del counts[rare]
+        most = dict(counts.most_common(KEPT_TITLES // 2))
+        counts.clear()
+        counts.update(most)
 
 
 def _headings(markdown: str) -> Iterable[tuple[int, str, bool]]:
