@@ -152,6 +152,16 @@ itself.
 """
 
 
+def _label_of(line: str) -> tuple[str, re.Match[str] | None]:
+    """Return the form of a line that names a page, a comment or a label, and its match."""
+    text = line.strip() if len(line) < 3000 else ""
+    if text.startswith("<!--") and text.endswith("-->"):
+        found = _COMMENT.fullmatch(text[4:-3].strip("- \t"))
+        if found is not None:
+            return "comment", found
+    return "label", _LABEL.match(line) if text and ":" in line[:40] else None
+
+
 class Labels:
     """`Source: URL`, `**URL:** /path`, `<!-- source: file.md -->`, grouped by label and form."""
 
@@ -168,31 +178,31 @@ class Labels:
         self, number: int, line: str, heading: re.Match[str] | None, *, in_code: bool = False
     ) -> None:
         """Process one line, which stands in a fence or not."""
-        is_beside = not self._blank and self._last is not None
+        beside = None if self._blank else self._last
         self._blank = 0
         if self._last is not None and _GENERATED.match(line):
             self._last.skip.append(number)
             return
-        text = line.strip() if len(line) < 3000 else ""
-        is_comment = text.startswith("<!--") and text.endswith("-->")
-        found = _COMMENT.fullmatch(text[4:-3].strip("- \t")) if is_comment else None
-        form = "comment" if found else "label"
-        if found is None and ":" in line[:40] and len(line) < 3000:
-            found = _LABEL.match(line)
+        form, found = _label_of(line)
+        is_field = len(line) < 300 and _FIELD.match(line) is not None
         if heading is not None:
             self.text()
             self._heading = (number, len(heading[1]), heading[2] or "")
         elif found is not None:
             self._add(number, form, found, in_code=in_code)
-        elif self._last is not None and is_beside and len(line) < 300 and _FIELD.match(line):
-            self._last.skip.append(number)  # what the file says of the page besides
-        elif len(line) < 300 and len(self._header) < MAX_HEADER_LINES and _FIELD.match(line):
-            title = _TITLE_FIELD.match(line)
-            if title and self._heading is None:
-                self._title = title[1].rstrip()
+        elif is_field and beside is not None:
+            beside.skip.append(number)  # what the file says of the page besides
+        elif is_field and len(self._header) < MAX_HEADER_LINES:
             self._header.append(number)
+            self._name_by(line)
         else:
             self.text()
+
+    def _name_by(self, field: str) -> None:
+        """Take the title of a page that has no heading yet from a line `Title: …`."""
+        title = _TITLE_FIELD.match(field)
+        if title and self._heading is None:
+            self._title = title[1].rstrip()
 
     def blank(self) -> None:
         """Note a blank line: a mark may stand below a title, but not far below."""

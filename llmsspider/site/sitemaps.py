@@ -210,18 +210,9 @@ def _escaped(text: bytes) -> bytes:
 
 def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
-    namespace, kind = _name(element)
-    own: dict[str, str] = {}
-    alternates: dict[str, str | InvalidUrl | None] = {}
-    for child in element:
-        space, name = _name(child)
-        if kind == "entry" and name == "link" and child.get("rel", "alternate") == "alternate":
-            own.setdefault("loc", child.get("href") or "")
-        elif space == namespace:
-            said = valid_text("".join(map(str, child.itertext())))
-            own.setdefault(name, " ".join(said.split()))
-        elif kind != "entry" and name == "link" and (tag := child.get("hreflang")):
-            alternates[valid_text(tag).strip().lower()] = parse(child.get("href") or "", base)
+    kind = _name(element)[1]
+    own = _fields(element)
+    alternates = _alternates(element, base) if kind != "entry" else {}
     yield from (one for one in alternates.values() if isinstance(one, InvalidUrl))
     named = {tag: one for tag, one in alternates.items() if isinstance(one, str)}
     url = parse(own.get("loc") or (own.get("link", "") if kind == "item" else ""), base)
@@ -231,6 +222,30 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
         return
     lastmod = (own.get("lastmod") or own.get("updated", ""))[:40] or None
     yield SitemapEntry(url, lastmod, named, kind == "sitemap")
+
+
+def _fields(element: etree._Element) -> dict[str, str]:
+    """Return what the elements of an entry say, by name; the address of an Atom entry as `loc`."""
+    namespace, kind = _name(element)
+    own: dict[str, str] = {}
+    for child in element:
+        space, name = _name(child)
+        if kind == "entry" and name == "link" and child.get("rel", "alternate") == "alternate":
+            own.setdefault("loc", child.get("href") or "")
+        elif space == namespace:
+            said = valid_text("".join(map(str, child.itertext())))
+            own.setdefault(name, " ".join(said.split()))
+    return own
+
+
+def _alternates(element: etree._Element, base: str) -> dict[str, str | InvalidUrl | None]:
+    """Return the translations that an entry names, by hreflang tag."""
+    links = (child for child in element if _name(child)[1] == "link")
+    return {
+        valid_text(tag).strip().lower(): parse(link.get("href") or "", base)
+        for link in links
+        if (tag := link.get("hreflang"))
+    }
 
 
 def _read_text(first: bytes, chunks: Iterator[bytes]) -> Iterator[SitemapEntry | InvalidUrl]:
@@ -297,17 +312,18 @@ def alias_of(place: str, urls: list[str]) -> Alias | None:
     >>> alias_of("https://e.com/llms.txt", ["https://your-site.example.com/a", "https://your-site.example.com/b"])
     Alias(listed='https://your-site.example.com/', kept='https://e.com/')
     """
-    template = _OF_TEMPLATE.match(urls[0]) if urls else None
+    template = _OF_TEMPLATE.match(next(iter(urls), ""))
     if template and not same_site(template[0], place):
-        is_all = all(url.startswith(template[0]) for url in urls)
-        return Alias(template[0], urljoin(place, "/")) if is_all else None
+        if all(url.startswith(template[0]) for url in urls):
+            return Alias(template[0], urljoin(place, "/"))
+        return None
     segment = tree_of(place).get("version")
     if segment is None:
         return None
     kept = urljoin(place, directory_of(place, segment))
     above = urljoin(kept, "..")
     listed = {url[len(above) :].partition("/")[0] for url in urls if url.startswith(above)}
-    others = [other for other in listed if axis_of(other) == "version"]
+    others = [*filter(lambda name: axis_of(name) == "version", listed)]
     if (
         len(others) != 1
         or others == [segment]
