@@ -29,6 +29,29 @@ WORDS = {
     ),
     "a button to copy is none": ("<p>Run it. <button>Copy</button></p>", "Run it."),
     "buttons alone are none": ("<ul><li><button>Open all</button></li><li>x</li></ul>", "- x"),
+    "a menu is named": (
+        "<p>Lids</p><div><label>Group by: <select><option>A</select></label></div>",
+        "Lids",
+    ),
+    "the name before a menu": ("<p>a</p><label>Sort:</label><select><option>A</select>", "a"),
+    "a label of words": ("<p>a <label>lid</label></p>", "a lid"),
+    "a picture that prints": (
+        "<a href='javascript:window.print()'><img src='p.gif' alt='Print this page'></a><p>a</p>",
+        "a",
+    ),
+    "a picture that folds": (
+        "<h2><img src='t.gif' alt='Toggle'> Lids</h2><p>a</p>",
+        "## Lids\n\na",
+    ),
+    "the way to the page": (
+        "<p>You are here: <a href='/'>Home</a> › <a href='/guide'>Guide</a></p><p>a</p>",
+        "a",
+    ),
+    "a sentence of the way": (
+        "<p>You are here to learn of <a href='/lids'>lids</a>.</p>",
+        "You are here to learn of [lids](https://docs.example.com/lids).",
+    ),
+    "text in a table": ("<table>lids<tr><td>a</table>", "lids\n\na"),
     "ruby": ("<p><ruby>湯<rp>(</rp><rt>ゆ</rt><rp>)</rp></ruby>を</p>", "湯(ゆ)を"),
     "ruby without brackets": ("<p><ruby>湯<rt>ゆ</rt></ruby>を</p>", "湯(ゆ)を"),
     "struck blocks": (
@@ -79,6 +102,14 @@ WORDS = {
 }
 
 CODE = {
+    "lines in a table": (
+        "<pre><table><tr><td class=lineno>1<td>boil()<tr><td class=lineno>2<td>pour()</table></pre>",
+        "```\nboil()\npour()\n```",
+    ),
+    "a table behind an empty listing": (
+        "<pre></pre><table><tr><th>a<tr><td>1</table>",
+        "| a |\n| --- |\n| 1 |",
+    ),
     "paragraphs": ("<pre><p>a()</p><p>b()</p></pre>", "```\na()\nb()\n```"),
     "numbers that are not selected": (
         '<pre><code class="language-go"><span style="display:flex"><span style="user-select:none"> 1</span><span>a()\n</span></span>'
@@ -105,6 +136,7 @@ CODE = {
 }
 
 FORMULAS = {
+    "in an attribute without a class": ('<span data-math="c^2">c2</span>', "$c^2$"),
     "power": (MATH.format("<msup><mi>c</mi><mn>2</mn></msup>"), "$c^{2}$"),
     "index and power": (
         MATH.format("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>"),
@@ -175,6 +207,8 @@ def test_formulas_keep_their_meaning(fragment, expected):
 def test_what_a_button_answers_is_no_text():
     answer = "<pre><code>a</code></pre><button>Copy</button><span hidden>Copied!</span>"
     assert inside(f"<div>{answer}</div>") == "```\na\n```"
+    bar = "<div><button>Copy</button><span>Copied</span></div><pre><code>a</code></pre>"
+    assert inside(bar) == "```\na\n```"
 
 
 def test_footnotes_beside_the_article_are_its_footnotes():

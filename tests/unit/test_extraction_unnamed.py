@@ -527,3 +527,10 @@ def test_headings_said_again_that_have_something_below_them_stay():
         f"<h1>Widget</h1>{method}{method.replace('turn', 'stop')}<hr>{PROSE}", "Widget"
     )
     assert page.markdown.count("### Example") == page.markdown.count("### See also") == 2
+
+
+def test_a_title_of_the_second_level_above_the_text_is_kept():
+    page = converted(
+        f"<div class=top><h2>Mills</h2></div><div class=content>{PROSE * 4}</div>", "Mills"
+    )
+    assert page.markdown.startswith("# Mills\n")

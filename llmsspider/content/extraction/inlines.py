@@ -22,6 +22,7 @@ from llmsspider.content.extraction.tree import (
     broken_text,
     collapsed,
     has_blocks,
+    holders,
     holds,
     inner_text,
     is_within,
@@ -30,6 +31,7 @@ from llmsspider.content.extraction.tree import (
 )
 from llmsspider.content.extraction.walk import (
     AROUND_BLOCKS,
+    FINDERS,
     INLINE_KINDS,
     INLINE_TAGS,
     InlineConverter,
@@ -79,7 +81,9 @@ _SHORT = 64
 """Characters up to which inline code is remembered as it was written: names repeat in the pages of
 a site.
 """
+_FIELDS = ("select", "textarea")
 _SENTENCES = ("p", "li", "td", "th", "dd", "blockquote", "figcaption")
+_HOLDERS = XPath("descendant::span/@data-math | descendant::div/@data-math")
 _PROSE = BLOCKS - {"div", "ul", "ol", "li"}
 """Blocks that no code is drawn with."""
 
@@ -221,6 +225,8 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     alt = collapsed(element.get("alt", "")).strip()
     if "emoji" in element.get("class", "") or not source:
         return walk.format.text(alt)
+    if alt.lower() in CONTROLS:
+        return ""
     title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
 
@@ -248,6 +254,13 @@ def _flat_pre(walk: Walk, element: _Element, before: list[str]) -> str:
         walk.format.code_span(line) for line in code.code_text(element).split("\n") if line.strip()
     ]
     return "\n".join(["", *lines, ""]) if lines else ""
+
+
+@converts(FINDERS, (b"math",))
+def name_formulas(walk: Walk, main: _Element) -> None:
+    """Give the elements that hold their formula in an attribute a class of math."""
+    for element in holders(main, _HOLDERS):
+        element.set("class", "math")
 
 
 @converts(INLINE_TAGS, "script", "math", "mjx-container")
@@ -409,6 +422,14 @@ def _is_in_text(element: _Element) -> bool:
     if any(text and not text.isspace() for text in (first, element.tail)):
         return True
     return any(one is not None and one.tag != "button" and visible(one) for one in beside)
+
+
+@converts(INLINE_TAGS, "label")
+def _label(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a label as text, but for that of a menu or a field."""
+    after = element.getnext()
+    is_of_field = holds(element, *_FIELDS) or (after is not None and after.tag in _FIELDS)
+    return "" if is_of_field else walk.content(element)
 
 
 @converts(INLINE_TAGS, "rt")

@@ -3,7 +3,7 @@ text.
 """
 
 import re
-from itertools import takewhile
+from itertools import islice, takewhile
 from urllib.parse import unquote, urlsplit
 
 from lxml.etree import XPath, _Element
@@ -40,6 +40,10 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     for element in main.iter("div", "p", "span") if b">loading" in source.lowered else ():
         if not len(element) and _LOADING.fullmatch(element.text or "") and _is_alone(element):
             empty(element)
+    for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
+        begins = _HERE.match("".join(islice(element.itertext(), 4)))
+        if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
+            empty(element)
     return main
 
 
@@ -48,6 +52,9 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
 
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
+_MARK = b"you are here"
+_HERE = re.compile(r"\W*you are here\s*[:>›»/→]", re.IGNORECASE)
+"""How a line with the way from the home page begins, wherever it stands."""
 _MAX_WAY = 200  # maximum number of characters of a breadcrumb
 # maximum number of letters outside links of a breadcrumb, beside the title of the page
 _MAX_BESIDE = 24
@@ -105,8 +112,8 @@ def _clear_controls(main: _Element, page: str) -> None:
     for control in list(main.iter("a", "button")):
         if _is_control(control, page):
             blocks = list(takewhile(is_emptied, control.iterancestors()))
-            if blocks:
-                empty(blocks[-1])
+            if blocks or not inner_text(control).strip():
+                empty([control, *blocks][-1])
 
 
 def _is_control(element: _Element, page: str) -> bool:

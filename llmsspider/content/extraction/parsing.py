@@ -188,7 +188,8 @@ _MISPLACED = XPath("boolean(//p//div)")
 _MISPLACED_IN_TABLE = XPath(
     "boolean(//table/*[self::p or self::pre or self::div or self::td]"
     " | //td[not(parent::tr)] | //tr[not(parent::table or parent::tbody or parent::thead or"
-    " parent::tfoot)] | //tr/*[not(self::td or self::th or self::script or self::template)])"
+    " parent::tfoot)] | //tr/*[not(self::td or self::th or self::script or self::template)]"
+    " | //*[self::table or self::tbody or self::tr]/text()[normalize-space()])"
 )
 """Elements where the HTML standard puts none, of which libxml2 logs nothing; half of the time is
 saved where there is no table.

@@ -23,10 +23,14 @@ _SCRIPTS = strings_of("//script[not(@src)]/text()")
 _OF_BODY = XPath("/html/body//noscript")
 _COMMENTS = XPath("//comment()")
 _COPIED = XPath(
-    "//*[not(*)][starts-with(., 'Copied!')][string-length(.) = 7]"
+    "//*[not(*)][.='Copied' or .='Copied!']"
     "[preceding-sibling::button or preceding-sibling::pre or following-sibling::pre]"
 )
 """What a button beside code says once it was pressed."""
+_OF_LISTINGS = XPath(
+    "//pre[not(*)][not(normalize-space())]/following-sibling::*[1][self::table][not(.//th)]"
+)
+"""Tables that stand in a listing, which libxml2 ends before them."""
 _ARIA_TABLES = XPath(
     "//*[@role='table' or @role='grid'][not(self::table)][descendant::*[@role='columnheader']]"
 )
@@ -59,8 +63,10 @@ def show(root: _Element, body: bytes) -> None:
         _show_noscript(root)
     if b"columnheader" in body:
         _make_tables(root)
-    if b"opied!" in body:
+    if b"opied" in body:
         remove_elements(_COPIED(root))
+    for table in _OF_LISTINGS(root) if b"<pre" in body and b"<table" in body else ():
+        table.getprevious().append(table)
     for heading in list(root.iter(*HEADINGS)):
         if len(heading):
             _move_blocks_out(heading)
