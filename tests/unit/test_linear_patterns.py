@@ -392,7 +392,7 @@ _BUILDERS: dict[Any, Callable[[Steps, Any], Node]] = {
 
 LINEAR = 7.0
 """Growth of the steps of a text four times as long from which on it is no longer taken for linear (which is 4)."""
-LENGTH = 128
+LENGTH = 80
 """Characters of the shorter text."""
 MOST = 2_000
 """Steps a character that are counted at most: a pattern that takes more is not linear."""
