@@ -355,7 +355,10 @@ class Rounds:
         old = (work.folder / "chunks.jsonl").read_bytes() if name == "export" else b""
         moment = self.course[name].moment(self.chance)
         going = work.killed(arguments, moment)
-        self.phases[moment.phase] += going
+        if not going:  # it had ended: the same again would be one more night
+            shutil.rmtree(work.folder)
+            return False, True
+        self.phases[moment.phase] += 1
         good = True
         # a consumer reads the file after each run: it is that of yesterday or a whole new one
         if name == "chunks":
@@ -367,13 +370,12 @@ class Rounds:
         work.run(*arguments)
         found = kind.state(work)
         good = good and found == self.expected[name]
-        if going:
-            with_jobdir = " (JOBDIR)" if jobdir else ""
-            print(
-                f"{number:>3} {name:<8} {'ok' if good else 'DIFFERS'}  killed {moment.secs:.2f} s after "
-                f"{moment.requests} requests, {moment.phase}{with_jobdir}",
-                flush=True,
-            )
+        with_jobdir = " (JOBDIR)" if jobdir else ""
+        print(
+            f"{number:>3} {name:<8} {'ok' if good else 'DIFFERS'}  killed {moment.secs:.2f} s after "
+            f"{moment.requests} requests, {moment.phase}{with_jobdir}",
+            flush=True,
+        )
         if good:
             shutil.rmtree(work.folder)
         else:
@@ -381,7 +383,7 @@ class Rounds:
                 f"    expected {str(self.expected[name])[:2000]}\n    found    {str(found)[:2000]}",
                 flush=True,
             )
-        return going, good
+        return True, good
 
 
 def main() -> None:

@@ -214,6 +214,7 @@ class _Reader:
         self._html: list[str] | None = None
         self._images = 0
         self._is_code = False
+        self._is_footnote = False  # which is of no section, wherever it stands
         self._run = InlineRun()
 
     def read(self, text: str, *, skip_html: bool = False) -> None:
@@ -265,6 +266,8 @@ class _Reader:
                 self._cells = []
             elif name == "HtmlBlock":
                 self._html = []
+            elif name == "FootnoteDefinition":
+                self._is_footnote = True
 
     def _end(self, name: str, *, skip_html: bool) -> None:
         if name == "Link":
@@ -280,6 +283,8 @@ class _Reader:
             self._is_code = self._is_code and name != "CodeBlock"
             if name == "Heading":
                 self._heading = None
+            elif name == "FootnoteDefinition":
+                self._is_footnote = False
             elif name in _ROWS:
                 cells = self._cells or []
                 self._cells = None
@@ -342,7 +347,7 @@ class _Reader:
         return target
 
     def _entry(self, url: str, title: str | None, description: str | None) -> Entry:
-        names = [name for _, name in self._headings]
+        names = [name for _, name in self._headings if not self._is_footnote]
         optional = any(name.strip(" :.").casefold() == "optional" for name in names)
         return Entry(url, title, description, " > ".join(names) or None, 0, optional)
 

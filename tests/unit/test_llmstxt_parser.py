@@ -236,6 +236,19 @@ def test_the_entry_of_a_list_counts_before_a_mention_in_prose() -> None:
     assert (entry.section, entry.title, entry.description) == ("Guides", "Start", "where to begin")
 
 
+def test_links_of_footnotes_are_of_no_section() -> None:
+    text = (
+        "# E\n\nBegin with the intro[^1], then the API[^2].\n\n## Guide\n\n- [Start](/start)\n\n"
+        "[^1]: Read [Intro](/intro) and [Start](/start).\n[^2]: [API](/api)\n\n"
+        "## More\n\n- [API](/api)\n"
+    )
+    assert [(entry.url[19:], entry.title, entry.section) for entry in read(text).entries] == [
+        ("/start", "Start", "Guide"),
+        ("/intro", "Intro", None),
+        ("/api", "API", "More"),
+    ]
+
+
 def test_duplicates_are_one_page_that_knows_what_any_says() -> None:
     found = read("[](/a#x)\n\n## Optional\n\n- [A](/a#y): text\n\n## Main\n\n- [Again](/a)\n")
     assert found.entries == (Entry("https://example.com/a", "A", "text", "Optional", 0),)

@@ -450,3 +450,8 @@ def test_links_and_pictures_of_html_become_absolute_and_code_stays():
         '<p>\n<video src="https://e.com/v.mp4"></video>\n</p>\n\n'
         '`<img src="a.png">`\n\n<pre><img src="a.png"></pre>\n'
     )
+
+
+def test_a_footnote_is_no_definition_of_a_link():
+    page = read("# A\n\nBegin[^1].\n\n[^1]: [Intro](/intro)\n", "https://e.com/a.md")
+    assert [(link.text, link.url) for link in page.links] == [("Intro", "https://e.com/intro")]

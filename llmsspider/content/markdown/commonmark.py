@@ -17,7 +17,7 @@ from llmsspider.items import Link, Page
 from llmsspider.web.text import valid_text
 from llmsspider.web.urls import forward_slashes
 
-_PARSER = Markdown(options=Options.ENABLE_TABLES)
+_PARSER = Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_FOOTNOTES)
 _PLAIN = re.compile(
     r"(?:https?://[\w.-]+(?::\d+)?(?=[/?#]|\Z))?(?!//)"
     r"[\w./?=&~+,;!$*'()-]*(?:#[\w./?=&:~+,;!$*'()-]*)?\Z",
