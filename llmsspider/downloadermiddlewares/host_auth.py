@@ -75,13 +75,23 @@ class HostAuthMiddleware:
     def process_request(self, request: Request) -> None:
         """Set the headers of this origin, remove those of the others."""
         origin = origin_of(request.url)
+        if origin is not None and origin[0] == "http":
+            self._warn_of_http(origin[1])
+        for other, headers in self.credentials.by_origin.items():
+            for name, value in headers.items() if other != origin else ():
+                if request.headers.get(name) == value.encode("latin-1"):
+                    del request.headers[name]
+        for name, value in self.credentials.headers_for(request.url).items():
+            present = (request.headers.get(name) or b"").decode("latin-1")
+            # beside the cookies of the site's own session
+            is_beside = name.lower() == "cookie" and present and value not in present
+            request.headers[name] = f"{present}; {value}" if is_beside else value
+
+    def _warn_of_http(self, name: str) -> None:
+        """Warn once of a host whose credentials are for https alone."""
         origins = {one[:2] for one in self.credentials.by_origin}
-        name = origin[1] if origin is not None and origin[0] == "http" else ""
-        if (
-            ("https", name) in origins
-            and ("http", name) not in origins
-            and name not in self._warned
-        ):
+        is_known = ("http", name) in origins or name in self._warned
+        if ("https", name) in origins and not is_known:
             self._warned.add(name)
             logger.warning(
                 "LLMS_HTTP_AUTH: nothing is sent to http://%(host)s, which is not encrypted; the"
@@ -89,16 +99,3 @@ class HostAuthMiddleware:
                 " http://%(host)s",
                 {"host": name},
             )
-        for other, headers in self.credentials.by_origin.items():
-            for name, value in headers.items() if other != origin else ():
-                if request.headers.get(name) == value.encode("latin-1"):
-                    del request.headers[name]
-        for name, value in self.credentials.headers_for(request.url).items():
-            present = (
-                (request.headers.get(name) or b"").decode("latin-1")
-                if name.lower() == "cookie"
-                else ""
-            )
-            # beside the cookies of the site's own session
-            is_new = present and value not in present
-            request.headers[name] = f"{present}; {value}" if is_new else value

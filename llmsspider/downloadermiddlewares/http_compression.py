@@ -29,10 +29,13 @@ NONE = frozenset({"", "identity", "none"})
 """Names of no encoding."""
 
 
-def _is_unnamed_gzip(response: Response) -> bool:
-    """Say whether a text is compressed though its header does not say so."""
+def _encodings_of(response: Response) -> list[str]:
+    """Return the encodings that the header of an answer names; gzip of a text that has it unnamed."""
+    listed = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1").lower()
+    encodings = [name for name in map(str.strip, listed.split(",")) if name not in NONE]
     kind = (response.headers.get("Content-Type") or b"").lower()
-    return kind.startswith(b"text/") and response.body.startswith(b"\x1f\x8b\x08")
+    is_gzip = kind.startswith(b"text/") and response.body.startswith(b"\x1f\x8b\x08")
+    return encodings or ["gzip"] * is_gzip
 
 
 class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
@@ -51,10 +54,7 @@ class HttpCompressionMiddleware(httpcompression.HttpCompressionMiddleware):
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the decompressed response, or the request once more."""
-        listed = b",".join(response.headers.getlist("Content-Encoding")).decode("latin-1").lower()
-        encodings = [name for name in map(str.strip, listed.split(",")) if name not in NONE]
-        if not encodings and _is_unnamed_gzip(response):
-            encodings = ["gzip"]
+        encodings = _encodings_of(response)
         if not encodings or not response.body or request.method == "HEAD":
             return response
         try:

@@ -160,9 +160,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return None
         is_dead = state is None and self.ledger.is_dead(key)
         if state is not None and not info(request).get("source"):
-            url = state.validators_url
-            if state.accept is not None:
-                request.headers["Accept"] = state.accept
+            url = _stored_url(request, state)
         elif not is_dead and not self._is_read(request):
             return None
         if is_left_out:
@@ -377,3 +375,10 @@ class MarkdownNegotiationMiddleware(RunComponent):
         ):
             self.report.count(stats.blocked("markdown-outage"))
             raise RefusedRequest(f"{message} at {url}", reason="markdown-outage", kind=kind)
+
+
+def _stored_url(request: Request, state: PageState) -> str:
+    """Return the URL that a page is stored of, and have the request ask for that form of it."""
+    if state.accept is not None:
+        request.headers["Accept"] = state.accept
+    return state.validators_url

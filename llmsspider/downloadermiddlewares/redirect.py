@@ -113,8 +113,14 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
             why = f"redirects in a circle over {answer.url}"
             raise RefusedRequest(why, reason="redirect-loop", kind="http")
         addresses = part_of(self.crawler, Addresses)
-        if addresses is None:
-            return answer
+        return answer if addresses is None else await self._of_site(request, answer, addresses)
+
+    async def _of_site(
+        self, request: Request, answer: Request, addresses: Addresses
+    ) -> Request | Response:
+        """Learn from the redirect of a page; return the redirected request, or the page where that
+        is the stored one in another spelling.
+        """
         is_page = "by" in info(request)
         if is_page and addresses.is_respelled(request.url, answer.url):
             page = await download_nested(self.crawler, answer.url, request)

@@ -171,26 +171,28 @@ class RevalidationMiddleware(RunComponent):
                 extra={"spider": self.crawler.spider},
             )
 
+    def _keep(self, request: Request, response: Response) -> None:
+        """Keep an answer that is whole, and what its URL answers itself."""
+        if response.url != request.url or "partial" in response.flags:
+            return
+        url, accept = _representation(request)
+        answer = Reading(url, accept, headers=text_headers(response), body=response.body)
+        if self.known.is_false_answer(answer):
+            self.learned.false_304s.note(url)
+        cut = self.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
+        if cut and not self.memory.is_accepted(page_key(url), cut):
+            self.memory.unread(url)
+        else:
+            self.known.keep_reading(answer)
+
     def process_response(self, request: Request, response: Response) -> Response:
         """Keep an answer that is no page, or return the stored one in place of a 304."""
         self._compare(request, response)
         if not is_resource(request) or request.method != "GET":
             return response
-        url, accept = _representation(request)
-        if (
-            response.status == 200
-            and response.url == request.url
-            and "partial" not in response.flags
-        ):
-            answer = Reading(url, accept, headers=text_headers(response), body=response.body)
-            if self.known.is_false_answer(answer):
-                self.learned.false_304s.note(url)
-            cut = self.known.breaks_off(answer) and f"cut {raw_hash(response.body)}"
-            if cut and not self.memory.is_accepted(page_key(url), cut):
-                self.memory.unread(url)
-            else:
-                self.known.keep_reading(answer)
-        stored = self.known.reading(url, accept) if response.status == 304 else None
+        if response.status == 200:
+            self._keep(request, response)
+        stored = self.known.reading(*_representation(request)) if response.status == 304 else None
         if stored is None:
             return response
         validators = {"etag": stored.etag, "last-modified": stored.last_modified}

@@ -20,6 +20,8 @@ from llmsspider.crawler.parts import (
 from llmsspider.crawler.requests import FilteredRequest, RunComponent, has_any, info
 from llmsspider.crawler.settle import WaitingPage
 from llmsspider.web.page_forms import media_type
+from llmsspider.web.scope import Scope
+from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import host, identity
 
 
@@ -87,21 +89,26 @@ class ScopeMiddleware(RunComponent):
         if self.limit.reached:
             self.coverage.incomplete(self.limit.why)
             raise FilteredRequest(self.limit.refusal)
-        why = None
-        if request.meta.get("redirect_times"):
-            why = self.bounds.scope.refusal(request.url, listed=page.get("listed", False))
-        elif alike := page.get("alike"):
-            why = self.bounds.crowded(request.url, listed=alike == "listed")
-            self.coverage.unseen.update({"trap"} if why else ())
+        why = self._refusal(request, self.bounds.scope)
         if why is not None or self._waits(request):
             raise FilteredRequest(why)
-        if "by" not in page or self.known.at(request.url) is not None:
-            return None
-        if not self.addresses.adds_slash(request.url):
+        is_new = "by" in page and self.known.at(request.url) is None
+        if not is_new or not self.addresses.adds_slash(request.url):
             return None
         page["spelled"] = request.url
         headers = {"Location": f"{request.url}/"}
         return Response(request.url, 301, headers=headers, request=request)
+
+    def _refusal(self, request: Request, scope: Scope) -> Filtered | None:
+        """Return why a redirect, or one of too many look-alikes, is not followed."""
+        page = info(request)
+        if request.meta.get("redirect_times"):
+            return scope.refusal(request.url, listed=page.get("listed", False))
+        alike = page.get("alike")
+        why = self.bounds.crowded(request.url, listed=alike == "listed") if alike else None
+        if why is not None:
+            self.coverage.unseen.add("trap")
+        return why
 
     def _waits(self, request: Request) -> bool:
         """Keep a request whose address has a shape that was no page here; say whether it waits."""

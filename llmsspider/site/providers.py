@@ -78,20 +78,17 @@ class GitHub:
         """
         parts = urlsplit(url)
         segments = [segment for segment in parts.path.split("/") if segment]
-        if parts.hostname not in {"github.com", "www.github.com"} or len(segments) < 2:
+        is_other = len(segments) in {0, 1, 3}  # no file, folder or front page
+        if parts.hostname not in {"github.com", "www.github.com"} or is_other:
             return ()
         owner, repository, *rest = segments
         place = f"{owner}/{repository.removesuffix('.git')}"
-        if not rest:
-            return tuple(self._source(place, "HEAD", name) for name in READMES)
-        kind, *path = rest
-        if kind == "tree" and path:
-            names = READMES if len(path) == 1 else READMES[:2]
-            return tuple(
-                self._source(place, path[0], "/".join([*path[1:], name])) for name in names
-            )
-        if kind == "blob" and len(path) > 1 and MARKDOWN_FILE.search(unquote(path[-1])):
-            return (self._source(place, path[0], "/".join(path[1:])),)
+        kind, ref, *path = rest or ("tree", "HEAD")
+        if kind == "tree":
+            names = READMES[:2] if path else READMES
+            return tuple(self._source(place, ref, "/".join([*path, name])) for name in names)
+        if kind == "blob" and path and MARKDOWN_FILE.search(unquote(path[-1])):
+            return (self._source(place, ref, "/".join(path)),)
         return ()
 
     def markdown(self, text: str) -> str:
