@@ -18,7 +18,6 @@ from llmsspider.content.extraction.tree import (
     empty,
     holds,
     inner_text,
-    is_within,
     letters_outside_links,
     plain_text,
     strings_of,
@@ -37,14 +36,19 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
     _clear_ending(main)
     _clear_controls(main, joiner.page)
-    for element in main.iter("div", "p", "span") if b">loading" in source.lowered else ():
-        if not len(element) and _LOADING.fullmatch(element.text or "") and _is_alone(element):
+    _clear_lines(main, source)
+    return main
+
+
+def _clear_lines(main: _Element, source: Source) -> None:
+    """Empty lines that a script is to replace, and those with the way to the page."""
+    for element in main.iter("div", "p") if b">loading" in source.lowered else ():
+        if not len(element) and _LOADING.fullmatch(element.text or ""):
             empty(element)
     for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
         begins = _HERE.match("".join(islice(element.itertext(), 4)))
         if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
             empty(element)
-    return main
 
 
 # Around the content: the way from the home page to this one above the title; dates, tags and links
@@ -137,20 +141,6 @@ def _has_controls_only(block: _Element, page: str) -> bool:
         and bool(links or is_question)
         and not _SHOWS(block)
         and all(_is_control(link, page) for link in links)
-    )
-
-
-def _is_alone(element: _Element) -> bool:
-    parent = element.getparent()
-    # len() counts all of them
-    has_others = element.getprevious() is not None or element.getnext() is not None
-    holds_more = element.tag == "span" and (
-        parent is None or has_others or (parent.text or "").strip()
-    )
-    return (
-        not holds_more
-        and not (element.tail or "").strip()
-        and not is_within(element, "pre", "code")
     )
 
 

@@ -50,6 +50,14 @@ class LinkedFormat(NamedTuple):
 _OPEN_XML = "application/vnd.openxmlformats-officedocument"
 _ZIP = re.compile(rb"\APK\x03\x04")
 
+
+def _office(
+    reader: str, mime_type: str, extension: str, sniff: re.Pattern[bytes] = _ZIP
+) -> LinkedFormat:
+    path = f"llmsspider.content.formats.office.{reader}"
+    return LinkedFormat(path, (mime_type,), (extension,), sniff=sniff, extra="documents")
+
+
 FORMATS: dict[str, LinkedFormat] = {
     "openapi": LinkedFormat(
         "llmsspider.content.openapi.OpenApiHandler",
@@ -63,41 +71,11 @@ FORMATS: dict[str, LinkedFormat] = {
         ("ipynb",),
         sniff=re.compile(rb'"(?:cells|nbformat|worksheets)"\s{0,9}:'),
     ),
-    "pdf": LinkedFormat(
-        "llmsspider.content.formats.office.PdfHandler",
-        ("application/pdf",),
-        ("pdf",),
-        sniff=re.compile(rb"%PDF-"),
-        extra="documents",
-    ),
-    "word": LinkedFormat(
-        "llmsspider.content.formats.office.WordHandler",
-        (f"{_OPEN_XML}.wordprocessingml.document",),
-        ("docx",),
-        sniff=_ZIP,
-        extra="documents",
-    ),
-    "powerpoint": LinkedFormat(
-        "llmsspider.content.formats.office.OfficeHandler",
-        (f"{_OPEN_XML}.presentationml.presentation",),
-        ("pptx",),
-        sniff=_ZIP,
-        extra="documents",
-    ),
-    "excel": LinkedFormat(
-        "llmsspider.content.formats.office.OfficeHandler",
-        (f"{_OPEN_XML}.spreadsheetml.sheet",),
-        ("xlsx",),
-        sniff=_ZIP,
-        extra="documents",
-    ),
-    "epub": LinkedFormat(
-        "llmsspider.content.formats.office.OfficeHandler",
-        ("application/epub+zip",),
-        ("epub",),
-        sniff=_ZIP,
-        extra="documents",
-    ),
+    "pdf": _office("PdfHandler", "application/pdf", "pdf", re.compile(rb"%PDF-")),
+    "word": _office("WordHandler", f"{_OPEN_XML}.wordprocessingml.document", "docx"),
+    "powerpoint": _office("OfficeHandler", f"{_OPEN_XML}.presentationml.presentation", "pptx"),
+    "excel": _office("OfficeHandler", f"{_OPEN_XML}.spreadsheetml.sheet", "xlsx"),
+    "epub": _office("OfficeHandler", "application/epub+zip", "epub"),
 }
 """Every format by its name in `LLMS_FORMATS`."""
 

@@ -76,10 +76,8 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
             yield _EMBEDDED.sub("", source).strip("\n")
         elif kind == "heading":  # version 3
             level = cell.get("level")
-            yield (
-                f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)}"
-                f" {source.strip()}"
-            )
+            marks = "#" * level if isinstance(level, int) else ""
+            yield f"{marks[:6] or '#'} {source.strip()}"
         elif kind == "code":
             if source.strip():
                 yield code_block(source.strip("\n"), language)
