@@ -16,7 +16,7 @@ from llmsspider.crawler.known_pages import KEPT_HEADERS, KnownPages
 from llmsspider.errors import ConversionError
 from llmsspider.items import raw_hash
 from llmsspider.site.discovered import FetchResult
-from llmsspider.store import ASSET, Reading, Store
+from llmsspider.store import ASSET, Reading
 from llmsspider.web.addresses import begins, same_site
 from llmsspider.web.outcomes import MISSING, validators
 from llmsspider.web.page_forms import BINARY_EXTENSIONS, HTML_TYPES, extension
@@ -56,9 +56,9 @@ class Assets:
         self.too_many: set[str] = set()
         """The addresses beyond `MAX_FILES`, which are not requested."""
 
-    def open(self, store: Store) -> None:
+    def open(self) -> None:
         """Take over what is stored."""
-        self._stored = {one.url: one for one in store.assets()}
+        self._stored = {one.url: one for one in self._known.stored.assets()}
         self.paths = {url: one.path for url, one in self._stored.items()}
 
     def urls(self, page: str, content: str) -> list[str]:
@@ -84,7 +84,7 @@ class Assets:
         sends = self._known.trusted and self._known.sends_validators(url, is_page=False)
         return validators(stored.etag, stored.last_modified) if stored and sends else {}
 
-    def keep(self, store: Store, answer: FetchResult) -> None:
+    def keep(self, answer: FetchResult) -> None:
         """Take an answer: a file, an address that has none any more, or one that failed, whose file
         stays as it was. Validators belong to the address that sent them.
         """
@@ -106,20 +106,22 @@ class Assets:
         is_file = answer.ok and body and answer.content_type not in HTML_TYPES
         stored = self._stored.get(url)
         if is_file and same_site(answer.final_url, url):
-            store.save_reading(new)
+            self._known.stored.save_reading(new)
             self._stored[url] = replace(new, body=b"")
             self.paths[url] = new.path
         elif stored is not None and (answer.ok or answer.status in MISSING):
-            self._forget(store, stored)
+            self._forget(stored)
         elif stored is not None:
-            store.use_reading(stored.key)
+            self._known.stored.use_reading(stored.key)
 
-    def end(self, store: Store) -> None:
+    def end(self) -> None:
         """Forget the files that no page names any more, after a run that saw all pages."""
         for stored in list(self._stored.values()):
             if stored.url not in self._named:
-                self._forget(store, stored)
+                self._forget(stored)
 
-    def _forget(self, store: Store, stored: Reading) -> None:
+    def _forget(self, stored: Reading) -> None:
         del self._stored[stored.url], self.paths[stored.url]
-        store.save_reading(replace(stored, etag=None, last_modified=None, raw_hash=None))
+        self._known.stored.save_reading(
+            replace(stored, etag=None, last_modified=None, raw_hash=None)
+        )

@@ -444,7 +444,7 @@ async def _listed_pages(phase: Phase, discovery: Discovery) -> AsyncIterator[Req
         full = phase.limit.refusal
         if phase.limit.reached:
             is_new = not phase.addresses.requested(page)
-            if is_new and phase.spider.requests.admits(page, listed=phase.bounds.is_listed(page)):
+            if is_new and phase.spider.requests.admits(page):
                 phase.coverage.incomplete(phase.limit.why)
                 phase.report.filtered(page, *full)
         elif (request := phase.spider.requests.seed(seed)) is not None:
@@ -503,7 +503,7 @@ def _named_beside(phase: Phase, discovery: Discovery) -> Seed | None:
     for seed in filter(lambda seed: is_markdown_url(seed.url), discovery.seeds):
         page = phase.addresses.page_of(seed.url)
         is_beside = host(page) == host(first) and identity(page) != identity(first)
-        if is_beside and not phase.bounds.refusal(page, listed=phase.bounds.is_listed(page)):
+        if is_beside and phase.bounds.allowed(page):
             return seed
     return None
 

@@ -7,11 +7,11 @@ was stored but not reached is decided on at the end, and nothing is deleted in d
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, cast
+from typing import Literal
 from urllib.parse import urlsplit
 
 from llmsspider.content.links import without_built_names, without_own_versions
@@ -244,9 +244,11 @@ class KnownPages:
             self.elsewhere_for_now.add(key)
         if key in self.states and key != target:
             self.targets[key] = target
-            former = self.moved_from.setdefault(target, [])
-            urls = (*self.moved_from.get(key, ()), self.states[key].url)
-            former += [url for url in urls if url not in former]
+            self._keep_former(target, [*self.moved_from.get(key, ()), self.states[key].url])
+
+    def _keep_former(self, key: bytes, urls: Iterable[str]) -> None:
+        former = self.moved_from.setdefault(key, [])
+        former += [url for url in urls if url not in former]
 
     def is_lost(self, key: bytes) -> bool:
         """Say whether a stored page is gone, or nothing links to it any more."""
@@ -259,8 +261,7 @@ class KnownPages:
             if end in {target, key}:
                 continue
             self.targets[key] = end
-            former = self.moved_from.setdefault(end, [])
-            former += [url for url in self.moved_from.pop(target, ()) if url not in former]
+            self._keep_former(end, self.moved_from.pop(target, ()))
 
     def stays(self, key: bytes, reason: str) -> None:
         """Record that a stored page is kept after all, wherever it redirects to."""
@@ -333,9 +334,8 @@ class RecordedPages:
 
     def __init__(self, known: KnownPages, *, own_code: bool = False):
         self._known = known
-        self._writes = False
-        self._store: Store = cast("Store", None)
         self._own_code = own_code
+        self.writes = False  # whether pages are stored
         self.keys: set[bytes] = set()  # the pages that have a document or a tombstone in this run
         # pages that say the same in a better form: that is no change
         self.said_before: set[bytes] = set()
@@ -346,11 +346,6 @@ class RecordedPages:
     def only_links(self) -> set[bytes]:
         """The keys of the pages where nothing changed but the targets of links."""
         return {key for key, (*_, kinds) in self.written.items() if kinds == ["addresses"]}
-
-    def open(self, store: Store) -> None:
-        """Write pages to a store from now on."""
-        self._writes = True
-        self._store = store
 
     def is_first(self, record: PageRecord) -> bool:
         """Say whether the page has neither a document nor a tombstone in this run yet."""
@@ -371,14 +366,14 @@ class RecordedPages:
             and state.markdown_hash == bytes.fromhex(record.source_hash or "")
             and state.extractor_version == record.extractor_version
         )
-        return self._store.load_page(record.key) if is_same else None
+        return self._known.load(record.key) if is_same else None
 
     def confirm(self, key: bytes) -> None:
         """Confirm a stored page that has no document in this run, so that a run which continues
         this one has it.
         """
         state = self._known.state(key)
-        record = self._store.load_page(state.key) if state is not None else None
+        record = self._known.load(state.key) if state is not None else None
         if record is not None and self.is_first(record):
             self.write(record, confirmed=True)
 
@@ -390,10 +385,11 @@ class RecordedPages:
         Raises `StoreError`.
         """
         self._note_document(record)
-        if not self._writes:
+        if not self.writes:
             return "new", None
+        store = self._known.stored
         if confirmed:
-            self._store.touch_page(record)
+            store.touch_page(record)
             return "unchanged", None
         state = self._known.states.get(record.key)
         change: Change = "new"
@@ -401,20 +397,21 @@ class RecordedPages:
             change = "changed"
             before = self._compared(record, state)
             if before is None:
-                self._store.save_page(record, "unchanged")
+                store.save_page(record, "unchanged")
                 return "unchanged", None
             with suppress(ConversionError):  # the parser failed
                 record.change_kinds = change_kinds(before.text, record.text)
         if record.origin != "llms-full":
             self.written[record.key] = record.url, change, record.change_kinds
-        return change, self._store.save_page(record, change)
+        return change, store.save_page(record, change)
 
     def delete(self, record: PageRecord) -> int:
         """Make a page a tombstone in the store, and return the number of the change; raises as
         `write` does.
         """
         self._note_document(record)
-        return self._store.delete_page(record.key, self._known.reasons.get(record.key, "deleted"))
+        reason = self._known.reasons.get(record.key, "deleted")
+        return self._known.stored.delete_page(record.key, reason)
 
     def _note_document(self, record: PageRecord) -> None:
         """Note that the page has its one document of this run; raises `RuntimeError` for a second
@@ -435,7 +432,7 @@ class RecordedPages:
         )
         if is_same and not (self._own_code or own_mark(state.extractor_version)):
             return None
-        stored = self._store.load_page(record.key)
+        stored = self._known.load(record.key)
         if stored is None:
             return (
                 None

@@ -39,7 +39,7 @@ from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.site.witnesses import Witness
 from llmsspider.web.outcomes import MISSING, explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
-from llmsspider.web.stats import PREFIX, BlockReason, Filtered, FilterReason, Stat
+from llmsspider.web.stats import BlockReason, Filtered, FilterReason, Stat, count
 from llmsspider.web.urls import page_key
 
 META = "llms"
@@ -429,12 +429,7 @@ def counter(crawler: Crawler) -> Callable[[Stat, int], None]:
 
     Spiders are made before the crawler has its stats collector.
     """
-
-    def count(stat: Stat, number: int) -> None:
-        if crawler.stats is not None:
-            crawler.stats.inc_value(PREFIX + stat, number)
-
-    return count
+    return lambda stat, number: count(crawler.stats, stat, number)
 
 
 def required_run(crawler: Crawler) -> Run:

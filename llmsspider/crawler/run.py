@@ -231,8 +231,8 @@ class Run:
         # pipelines may take out what the site's own text has
         self._recall(store, self.record.number, keeps_readings=not config.own_code)
         if self.remembers:
-            self.recorded.open(store)
-            self.assets.open(store)
+            self.recorded.writes = True
+            self.assets.open()
         if config.own_code:
             store.drop_originals(self.records.extractor_version)
 

@@ -37,12 +37,6 @@ class SeenLinks:
     def __contains__(self, link: str) -> bool:
         return hash(link) in self._seen
 
-    def missing(self, links: Iterable[str]) -> list[str]:
-        """Return the links that are not seen yet, in one pass: most links of a page are on others
-        too.
-        """
-        return [link for link in links if hash(link) not in self._seen]
-
     def add(self, link: str) -> bool:
         """Note a link, as it is written; return whether it was not noted before."""
         key = hash(link)

@@ -3,7 +3,7 @@ where pages wait.
 
 A rule gets what is known of the page (`ReadPage`) and of its site (`Site`), and gives a verdict, or
 None where it has nothing to say: the next one decides then. `Learners.by_itself` judges a page by
-what it says, `BESIDE_STORED` by what is stored of it, `Learners.among_others` by what the site's
+what it says, `beside_stored` by what is stored of it, `Learners.among_others` by what the site's
 other pages say. A page that waits is settled when what it waits for is known, at the latest at the
 end of the crawl (`crawler/ending.py`): nothing waits then. So the order in which pages come decides
 nothing.
@@ -62,12 +62,6 @@ class Ask(NamedTuple):
     url: str
 
 
-class Fail(NamedTuple):
-    """The answer is not the page: a bot wall, or only the beginning of the page."""
-
-    wall: Wall
-
-
 class Wait(NamedTuple):
     """The page waits until the crawl knows more."""
 
@@ -78,7 +72,7 @@ class Publish(NamedTuple):
     """The page is a document."""
 
 
-Verdict = Drop | Ask | Fail | Wait | Publish
+Verdict = Drop | Ask | Wait | Publish
 
 
 OfUrl = Callable[[str], bool]
@@ -104,8 +98,6 @@ class ReadPage:
     is_stored: bool = False  # it is as it was stored
     may_be_markdown: bool = False  # it is HTML whose Markdown can be requested again
     is_undecided: bool = False  # it is Markdown; samples are to show whether its HTML says more
-    # why the answer may stand in place of the page, where anything says so
-    suspect: Suspect | None = None
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
     says_the_same: OfUrl = bool  # whether the page at an address has the same text
 
@@ -184,15 +176,13 @@ def other_form(page: ReadPage, site: Site) -> Verdict | None:
 # --- beside what is stored of it ---
 
 
-def wall(page: ReadPage, site: Site) -> Verdict | None:
+def beside_stored(suspect: Suspect | None, site: Site) -> Wait | Wall | None:
     """Wait with an answer that may be a bot wall until all evidence is in; one that breaks off
-    fails at once.
+    fails at once. None where nothing speaks against it.
     """
-    suspect = page.suspect
-    if suspect is not None and not suspect.cut and site.can_wait("wall"):
-        return Wait("wall")
-    found = site.wall(suspect) if suspect is not None else None
-    return Fail(found) if found is not None else None
+    if suspect is None:
+        return None
+    return Wait("wall") if not suspect.cut and site.can_wait("wall") else site.wall(suspect)
 
 
 # --- among the site's other pages ---
@@ -243,9 +233,6 @@ def moved(page: ReadPage, site: Site) -> Verdict | None:
     """Wait with a page until it is known which stored pages are gone: it may be, or hold, one."""
     is_new = not (page.is_start or page.is_stored)
     return Wait("moved") if is_new and site.can_wait("moved") and page.may_have_moved() else None
-
-
-BESIDE_STORED: tuple[Rule, ...] = (wall,)
 
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:

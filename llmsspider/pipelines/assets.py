@@ -6,7 +6,7 @@ from typing import Any
 
 from llmsspider.crawler.assets import ACCEPT, MAX_BYTES, Assets, assets_of
 from llmsspider.crawler.pages import text_headers
-from llmsspider.crawler.parts import DocsArguments, KnownPages
+from llmsspider.crawler.parts import DocsArguments
 from llmsspider.crawler.requests import META, RunComponent, nested_request
 from llmsspider.items import Document
 from llmsspider.site.discovered import FetchResult
@@ -24,7 +24,6 @@ class AssetsPipeline(RunComponent):
 
     arguments: DocsArguments
     assets: Assets
-    known: KnownPages
 
     def set_up(self) -> None:
         """Make what it needs besides the run."""
@@ -57,7 +56,7 @@ class AssetsPipeline(RunComponent):
             return
         headers = text_headers(response)
         answer = FetchResult(url, response.url, response.status, headers, response.body)
-        self.assets.keep(self.known.stored, answer)
+        self.assets.keep(answer)
         if url not in self.assets.paths:
             self._failed(url, f"HTTP status {response.status}")
 

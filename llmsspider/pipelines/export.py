@@ -92,7 +92,7 @@ class ExportPipeline(RunComponent):
         if self.arguments.assets == "none":
             return
         if self.coverage.complete:
-            self.assets.end(self.known.stored)
+            self.assets.end()
         kept = len(self.assets.paths)
         too_many = len(self.assets.too_many)
         self.report.count("assets/kept", kept)

@@ -10,13 +10,12 @@ from llmsspider.crawler.bot_walls import Suspect, Wall
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.tags import NAMED_AS_TAG
 from llmsspider.crawler.settle import (
-    BESIDE_STORED,
     Ask,
     Drop,
-    Fail,
     Publish,
     ReadPage,
     Wait,
+    beside_stored,
     settle,
 )
 from llmsspider.items import PageMeta
@@ -121,18 +120,16 @@ def test_a_page_by_itself(page, site, verdict):
 @pytest.mark.parametrize(
     ("suspect", "site", "verdict"),
     [
-        pytest.param(None, {"found": WALL}, Publish(), id="nothing speaks for a wall"),
+        pytest.param(None, {"found": WALL}, None, id="nothing speaks for a wall"),
         pytest.param(SUSPECT, {"found": WALL}, Wait("wall"), id="evidence is still to come"),
-        pytest.param(
-            SUSPECT, {"found": WALL, "waits": ()}, Fail(WALL), id="a wall, by all evidence"
-        ),
-        pytest.param(SUSPECT, {"waits": ()}, Publish(), id="no wall, by all evidence"),
-        pytest.param(CUT, {"found": WALL}, Fail(WALL), id="a page that breaks off fails at once"),
-        pytest.param(CUT, {}, Publish(), id="it broke off in earlier runs, too"),
+        pytest.param(SUSPECT, {"found": WALL, "waits": ()}, WALL, id="a wall, by all evidence"),
+        pytest.param(SUSPECT, {"waits": ()}, None, id="no wall, by all evidence"),
+        pytest.param(CUT, {"found": WALL}, WALL, id="a page that breaks off fails at once"),
+        pytest.param(CUT, {}, None, id="it broke off in earlier runs, too"),
     ],
 )
 def test_a_page_beside_what_is_stored_of_it(suspect, site, verdict):
-    assert settle(ReadPage(URL, suspect=suspect), Site(**site), BESIDE_STORED) == verdict
+    assert beside_stored(suspect, Site(**site)) == verdict
 
 
 DRAINED = {"waits": ()}

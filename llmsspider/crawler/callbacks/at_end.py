@@ -67,12 +67,7 @@ class EndOfCrawl(UsesRun):
             return [page.request for page in taken]
         bounds.trees.accept_undecided(urls)
         taken = waiting.take("copy", where=lambda page: not bounds.is_undecided(page.request.url))
-        requests = [page.request for page in taken]
-        return [
-            one
-            for one in requests
-            if self.requests.admits(one.url, listed=bounds.is_listed(one.url))
-        ]
+        return [page.request for page in taken if self.requests.admits(page.request.url)]
 
     def of_shapes(self) -> list[Request]:
         """Return requests that waited as addresses like theirs were no pages: a few of each shape,
@@ -95,9 +90,7 @@ class EndOfCrawl(UsesRun):
                 continue
             self.report.filtered(request.url, *why)
             plain = self.addresses.page_of(url_query_cleaner(request.url, keep_fragments=True))
-            if not self.addresses.requested(plain) and self.requests.admits(
-                plain, listed=self.bounds.is_listed(plain)
-            ):
+            if not self.addresses.requested(plain) and self.requests.admits(plain):
                 requests.append(self.requests.in_place_of(request, plain))
         return requests
 

@@ -17,6 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from twisted.python.failure import Failure
 
+from llmsspider.crawler.bot_walls import Wall
 from llmsspider.crawler.callbacks.at_end import EndOfCrawl
 from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.full_text import FullTextPages
@@ -56,14 +57,13 @@ from llmsspider.crawler.parts import (
 from llmsspider.crawler.requests import depth_of, info, is_plain, kind_of_exception
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.settle import (
-    BESIDE_STORED,
     Ask,
     Drop,
-    Fail,
     ReadPage,
     Verdict,
     Wait,
     WaitingPage,
+    beside_stored,
     settle,
 )
 from llmsspider.crawler.spiderrun import ProjectSpider
@@ -326,12 +326,10 @@ class Pages(UsesRun):
             return
         record = documents.record(page, answer, request)
         suspect = None if page.is_as_stored else self.suspect_answers.seen(record, answer, request)
-        verdict = settle(ReadPage(record.url, suspect=suspect), documents.questions, BESIDE_STORED)
-        if isinstance(verdict, Fail):
-            yield from documents.failed(
-                request, verdict.wall.kind, verdict.wall.message, record.status
-            )
-        elif isinstance(verdict, Wait):
+        wall = beside_stored(suspect, documents.questions)
+        if isinstance(wall, Wall):
+            yield from documents.failed(request, wall.kind, wall.message, record.status)
+        elif isinstance(wall, Wait):
             yield from documents.kept_as_suspect(record, request, suspect)
         else:
             empty = drop_reason(record.text, None)

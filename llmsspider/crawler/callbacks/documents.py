@@ -2,9 +2,10 @@
 pages failed.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from scrapy import Request
@@ -96,7 +97,6 @@ class Documents(UsesRun):
 
     def __init__(self, run: object, spider: object):
         super().__init__(run, spider)
-        self._parts: dict[str, list[PageState]] | None = None
         self.questions = self._questions()
 
     def _questions(self) -> Site:
@@ -317,7 +317,7 @@ class Documents(UsesRun):
             present.add(part.key)
             self.addresses.requested_pages.add(part.key)
             yield from self.of(part)
-        for state in self._parts_of(record.url):
+        for state in self._parts.get(record.url, ()):
             if state.key not in present:
                 self.known.record_outcome(state.key, "gone", "not-found")
 
@@ -325,17 +325,18 @@ class Documents(UsesRun):
         """Yield the stored documents that were made of a page's body besides its own: it is as it
         was stored.
         """
-        for state in self._parts_of(url):
+        for state in self._parts.get(url, ()):
             if (record := self._load(state.key)) is not None and self.recorded.is_first(record):
                 yield from self.of(record, confirmed=True)
 
-    def _parts_of(self, url: str) -> list[PageState]:
-        if self._parts is None:
-            self._parts = {}
-            for state in self.known.states.values():
-                if state.is_part:
-                    self._parts.setdefault(state.whole_url, []).append(state)
-        return self._parts.get(url, [])
+    @cached_property
+    def _parts(self) -> dict[str, list[PageState]]:
+        """The stored ones, by the address of that page."""
+        parts = defaultdict(list)
+        for state in self.known.states.values():
+            if state.is_part:
+                parts[state.whole_url].append(state)
+        return parts
 
     async def of_docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
         """Return the request for the Markdown file of a Docsify site's page; None for any other

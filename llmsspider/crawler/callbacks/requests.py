@@ -178,7 +178,7 @@ class PageRequests(UsesRun):
         filtered then.
         """
         url = self.addresses.page_of(without_fragment(target))
-        if self.addresses.requested(url) or not self.admits(url, listed=self.bounds.is_listed(url)):
+        if self.addresses.requested(url) or not self.admits(url):
             return
         extra = {"uncounted": uncounted} if uncounted else {}
         extra |= _named_form(url, request.url)
@@ -285,13 +285,10 @@ class PageRequests(UsesRun):
         for.
         """
         bounds = self.bounds
-        dead = self.learned.dead_links
-        if unchanged or not dead.skipped:
-            urls = bounds.links.missing(urls)
-        for link in self._valid(
-            link for link in urls if not self._is_known(link, unchanged=unchanged)
-        ):
-            if not bounds.links.add(link) and (unchanged or link not in dead.skipped):
+        again = {} if unchanged else self.learned.dead_links.skipped
+        unseen = (link for link in urls if link not in bounds.links or link in again)
+        for link in self._valid(unseen):
+            if not bounds.links.add(link) and link not in again:
                 continue
             url = self.addresses.after_redirects(self.addresses.page_of(without_session_id(link)))
             why = bounds.refusal(url)
@@ -312,15 +309,6 @@ class PageRequests(UsesRun):
         is_new = unchanged and self.known.at(url) is None
         return is_new and self.learned.dead_links.skip(link, url)
 
-    def _is_known(self, link: str, *, unchanged: bool) -> bool:
-        """Say whether a link was seen in this run exactly as it is written, which most were, and
-        may be passed over.
-        """
-        is_known = link in self.bounds.links and (
-            unchanged or link not in self.learned.dead_links.skipped
-        )
-        return is_known and not self.bounds.links.add(link)  # it stays among those seen lately
-
     def _valid(self, urls: Iterable[str]) -> Iterator[str]:
         """Yield the URLs that pass the gate; the others are counted, each once."""
         for link in urls:
@@ -336,9 +324,12 @@ class PageRequests(UsesRun):
             if is_taken and self.bounds.links.add(f"depth {identity(url)}"):
                 self.report.filtered(url, "max-depth", f"max_depth={self.arguments.max_depth}")
 
-    def admits(self, url: str, *, listed: bool) -> bool:
-        """Say whether a page is in scope; one that is not is counted."""
-        why = self.bounds.refusal(url, listed=listed)
+    def admits(self, url: str, *, listed: bool | None = None) -> bool:
+        """Say whether a page, which is `listed` or else may be, is in scope; one that is not is
+        counted.
+        """
+        is_listed = self.bounds.is_listed(url) if listed is None else listed
+        why = self.bounds.refusal(url, listed=is_listed)
         if why is not None:
             self.report.filtered(url, *why)
         return why is None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from llmsspider.crawler.learn.accept_refusals import AcceptRefusals
-from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed, overriding
+from llmsspider.crawler.learn.base import Dropped, End, Learner, PageFailed
 from llmsspider.crawler.learn.copies import Copies
 from llmsspider.crawler.learn.dead_links import DeadLinks
 from llmsspider.crawler.learn.drawn import DrawnPages
@@ -90,18 +90,16 @@ class Learners:
             start_outside,
             moved,
         )
-        self._page_read = overriding(self._all, Learner.page_read)
-        self._page_failed = overriding(self._all, Learner.page_failed)
 
     def page_read(self, page: ReadPage, verdict: Verdict) -> None:
         """Tell the learners of a page that was read, and its verdict by itself."""
-        for learn in self._page_read:
-            learn(page, verdict)
+        for one in self._all:
+            one.page_read(page, verdict)
 
     def page_failed(self, failed: PageFailed) -> None:
         """Tell the learners of a page that failed."""
-        for learn in self._page_failed:
-            learn(failed)
+        for one in self._all:
+            one.page_failed(failed)
 
     def drained(self) -> Iterator[Dropped]:
         """Yield what the learners count when no page is left to request."""

@@ -1,6 +1,6 @@
 """What every learner has: memory, events, and the end of the crawl. No Scrapy."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -64,9 +64,3 @@ class Learner:
     def drained(self) -> Iterable[Dropped]:
         """Yield what is to be counted when no page is left to request."""
         return ()
-
-
-def overriding(learners: Iterable[Learner], hook: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """Return the bound methods of the learners that override a hook, in their order."""
-    name = hook.__name__
-    return [getattr(one, name) for one in learners if getattr(type(one), name) is not hook]
