@@ -296,7 +296,7 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         listing = await discover_repository(
             phase.fetch, repository, listed, phase.report.note, by_api
         )
-        phase.site.repository, discovery = listing
+        phase.site.file_sites.repository, discovery = listing
         return discovery, nothing
     expect = phase.run.expect_pages
     discovery = await discover(

@@ -4,36 +4,30 @@ and Markdown.
 
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from itertools import chain, filterfalse
 from typing import Any
-from urllib.parse import urlsplit
 
+from llmsspider.crawler.file_sites import FileSites
 from llmsspider.crawler.second_requests import Form, FormSamples, Judged
+from llmsspider.crawler.spellings import Spellings
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, FetchResult, Seed
-from llmsspider.site.providers import Docsify, find_docsify
-from llmsspider.site.repositories import Repository
 from llmsspider.web.host_forms import HostForms
 from llmsspider.web.page_forms import (
     MARKDOWN_TYPES,
     converter,
     is_markdown_url,
     shown_page,
-    twins,
 )
 from llmsspider.web.urls import (
     directory,
     host,
     identity,
-    loose_key,
     single_slashes,
     split_route,
     without_tracking,
 )
 
-# maximum number of Docsify sites, and of other pages with routes, that one crawl knows
-MAX_DOCSIFY = 50
 FEW_SLASHES = 3
 """Redirects to an address with a slash after which a host is asked for that."""
 MAX_SECTIONS = 10_000  # maximum number of folders whose section is remembered
@@ -49,9 +43,8 @@ class SiteKnowledge:
         """How often each host redirected a page to its address with a slash, or linked to that in
         place of the one that it lists, since it last did not.
         """
-        self._shells: dict[
-            str, tuple[bytes, int]
-        ] = {}  # by where such pages lie, and how many had it
+        # by where such pages lie, and how many had it
+        self._shells: dict[str, tuple[bytes, int]] = {}
         self.discovery: Discovery | None = None
         self.robots_txt: Callable[[str], Awaitable[str | None]] | None = None
         """Returns the robots.txt of a URL's host, None where it failed; set by what obeys it."""
@@ -59,33 +52,14 @@ class SiteKnowledge:
         """Content hashes of what the site answers for files it does not have."""
         self.listed: set[str] = set()  # the pages that an llms.txt or sitemap lists, by identity
         self.section_roots: set[str] = set()  # those that open a section of the documentation
-        self._docsify: list[Docsify] = []
-        self.repository: Repository | None = None  # the repository whose files are the pages
-        # pages, by identity, whose routes a browser renders as pages
-        self._routed: set[str] = set()
+        self.file_sites = FileSites()
+        self.spellings = Spellings()
         # those that the start page links to or a list names, by identity
         self.pages: frozenset[str] = frozenset()
         self._forms: dict[str, HostForms] = {}
         self.judged = Judged()
         self._start = ""
-        self._twin: tuple[str, ...] = ()
-        """How addresses begin of the host with or without `www.` that is one with the start page's;
-        and how those of that begin.
-        """
-        self._home = ""
         self._sections: dict[str, str] = {}  # what `section_of` returns for the pages of a folder
-        self._by_markdown: dict[str, str] = {}
-        """The page of each Markdown URL that a file names, by its identity."""
-        self._spellings: dict[str, str] = {}
-        """How an llms.txt, or else a sitemap, spells the address of a page, where that is not its
-        identity.
-        """
-        self._whole: dict[str, str] = {}
-        """The pages of full-text files, by `loose_key`: as lists, the start page or else the files
-        spell them.
-        """
-        self._markdown_of: dict[str, str] = {}
-        """The Markdown URL that a file names for a page, by the page's identity."""
 
     def discovered(
         self, discovery: Discovery, start_links: Iterable[str], canonical: str | None = None
@@ -95,12 +69,13 @@ class SiteKnowledge:
         """
         self.discovery = discovery
         start = discovery.start
-        self._twin, self._home = _twin_host(start.final_url, (start.url, canonical or ""))
-        self.learn_docsify(start.body, start.final_url)
+        spellings = self.spellings
+        spellings.learn_home(start.final_url, (start.url, canonical or ""))
+        self.file_sites.learn_docsify(start.body, start.final_url)
         usable = [text.report for text in discovery.full_texts if text.is_usable and text.report]
         in_files = [url for report in usable for url in report.urls]
-        listed = [self.at_home(seed.url) for seed in discovery.seeds]
-        links = dict.fromkeys(map(self.at_home, start_links))
+        listed = [spellings.at_home(seed.url) for seed in discovery.seeds]
+        links = dict.fromkeys(map(spellings.at_home, start_links))
         self._start = identity(start.final_url)
         self._sections = {}
         self._learn_addresses(start, links, listed, in_files)
@@ -126,12 +101,10 @@ class SiteKnowledge:
         named = filterfalse(is_markdown_url, urls)
         self.pages = frozenset(map(identity, (start.final_url, *links, *named)))
         self._learn_forms(start, urls)
-        spelled = {loose_key(url): url for url in filterfalse(is_markdown_url, (*links, *listed))}
-        pages = {loose_key(url): self.page_of(url) for url in in_files}
-        self._whole = {key: spelled.get(key, page) for key, page in pages.items()}
+        spellings = self.spellings
+        spellings.learn_full_texts({url: self.page_of(url) for url in in_files}, [*links, *listed])
         for url in filter(is_markdown_url, urls):
-            page = self._by_markdown.setdefault(identity(url), self.page_of(url))
-            self._markdown_of.setdefault(identity(page), url)
+            spellings.learn_markdown(url, self.page_of(url))
 
     def _learn_forms(self, start: FetchResult, urls: Iterable[str]) -> None:
         """Learn the forms of hosts by the answer of the start page, and by what is listed."""
@@ -147,8 +120,8 @@ class SiteKnowledge:
     def enter(self, seed: Seed) -> None:
         """Count a seed's page as listed; the first entry that names a page is the one kept."""
         page = identity(self.page_of(seed.url))
-        if page not in self.listed and page != seed.url and not is_markdown_url(seed.url):
-            self._spellings[page] = self.at_home(seed.url)
+        if page not in self.listed:
+            self.spellings.learn_listed(page, seed.url)
         self.listed.add(page)
         if seed.llms is None or page in self.entries:
             return
@@ -212,17 +185,6 @@ class SiteKnowledge:
             self._sections[place] = f"{own}{folder}/" if slash else ""
         return self._sections[place]
 
-    def learn_docsify(self, body: bytes, url: str, script: str = "") -> Docsify | None:
-        """Return the Docsify site that an HTML page, or its `script`, configures, and remember it;
-        None for others.
-        """
-        site = find_docsify(body, url, script) if b"docsify" in body else None
-        if site is not None and not site.is_configured:
-            site = next((other for other in self._docsify if other.page == site.page), site)
-        if site is not None and site not in self._docsify and len(self._docsify) < MAX_DOCSIFY:
-            self._docsify = [*(other for other in self._docsify if other.page != site.page), site]
-        return site
-
     def learn_shell(self, root: str, body: bytes) -> bool:
         """Remember the HTML of a page below `root` that is drawn from data of its own; say whether
         it is the first.
@@ -244,37 +206,6 @@ class SiteKnowledge:
             (body for root, (body, number) in shells if number > 1 and url.startswith(root)), None
         )
 
-    def docsify_of(self, url: str) -> Docsify | None:
-        """Return the Docsify site that a URL is a route of, or the page; None for any other URL."""
-        return (
-            next((site for site in self._docsify if site.has_page(url)), None)
-            if self._docsify
-            else None
-        )
-
-    def repository_of(self, url: str) -> Repository | None:
-        """Return the repository that a URL is a file of, as its host shows it; None for any other
-        URL.
-        """
-        return (
-            self.repository
-            if self.repository is not None and self.repository.has_page(url)
-            else None
-        )
-
-    def learn_routes(self, url: str) -> None:
-        """Remember that the routes of a page are pages: a browser rendered it, and it links to
-        several of them.
-        """
-        if len(self._routed) < MAX_DOCSIFY:
-            self._routed.add(identity(split_route(url)[0]))
-
-    def at_home(self, url: str) -> str:
-        """Return an address of the host with or without `www.` as one of the start page's host."""
-        if not self._twin or not url.startswith(self._twin):
-            return url
-        return self._home + url.partition("//")[2].partition("/")[2]
-
     def page_of(self, url: str) -> str:
         """Return the page a URL stands for: itself, or for a Markdown or source URL the page it
         belongs to.
@@ -282,42 +213,16 @@ class SiteKnowledge:
         A route is a page where its site is known to have them, else a place on the page. `/a` and
         `/a.html` are one where `/a.md` is listed, `/a` and `/a/` where `/a/index.md` is.
         """
-        url = single_slashes(self.at_home(url))
+        url = single_slashes(self.spellings.at_home(url))
         url = without_tracking(url) if "?" in url else url
         url = shown_page(url) if ".html?" in url or "/llms.mdx/" in url else url
         if "#" in url:
-            page = split_route(url)[0]
-            has_routes = self.docsify_of(url) is not None or identity(page) in self._routed
-            return url if has_routes else page
-        if (shown := self._page_of_file(url)) is not None:
-            return shown
-        if is_markdown_url(url) or "/_sources/" in url:
+            return url if self.file_sites.has_routes(url) else split_route(url)[0]
+        page = self.file_sites.page_of(url)
+        if page is None and (is_markdown_url(url) or "/_sources/" in url):
             url = self.forms_of(url).page_of(url, self.pages) or url
-            return self._whole.get(loose_key(url), url) if self._whole else url
-        return self._named_page(url) or url
-
-    def _page_of_file(self, url: str) -> str | None:
-        """Return the page that a file of a Docsify site or of the repository is."""
-        for site in self._docsify:
-            if page := site.page_of(url):
-                return page
-        return self.repository.page_of(url) if self.repository is not None else None
-
-    def _named_page(self, url: str) -> str | None:
-        """Return the page of an address that is no Markdown, by full-text files, Markdown URLs and
-        spellings of lists.
-        """
-        if self._whole and (page := self._whole.get(loose_key(url))):
-            return page
-        if self._by_markdown:
-            for markdown_url in twins(url):
-                if page := self._by_markdown.get(identity(markdown_url)):
-                    return page
-        return self._spellings.get(identity(url)) if self._spellings else None
-
-    def markdown_of(self, url: str) -> str | None:
-        """Return the Markdown URL that an llms.txt or sitemap names for a page, or None."""
-        return self._markdown_of.get(identity(url))
+            return self.spellings.in_full_text(url) or url
+        return page or self.spellings.page_of(url)
 
     def remember(self, kept: Mapping[str, Any]) -> None:
         """Take over what an earlier run kept."""
@@ -326,35 +231,12 @@ class SiteKnowledge:
         }
         self._forms = {name: HostForms.from_dict(data) for name, data in hosts.items()}
         self.judged = Judged(kept.get("judged"))
-        self._docsify = Docsify.from_list(kept.get("docsify"))
-        self.repository = Repository.from_dict(kept.get("repository"))
-        self._routed = {url for url in kept.get("routed", ()) if isinstance(url, str)}
+        self.file_sites.remember(kept)
 
     def keep(self) -> dict[str, Any]:
         """Return what the next run needs, by name."""
         return {
             "forms": {name: forms.as_dict() for name, forms in self._forms.items()},
             "judged": self.judged.to_keep(),
-            "docsify": [asdict(site) for site in self._docsify],
-            "routed": sorted(self._routed),
-            "repository": self.repository and asdict(self.repository),
+            **self.file_sites.keep(),
         }
-
-
-def _twin_host(start: str, others: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Return how the addresses of the host begin that is the same site with or without `www.`, and
-    how those of the start page do.
-
-    One of `others`, the address that was typed or the canonical one, shows it.
-
-    >>> _twin_host("https://www.e.com/docs/", ["http://e.com/docs/"])
-    (('http://e.com/', 'https://e.com/'), 'https://www.e.com/')
-    >>> _twin_host("https://e.com/", ["https://docs.e.com/"])
-    ((), 'https://e.com/')
-    """
-    parts = urlsplit(start)
-    home = f"{parts.scheme}://{parts.netloc}/"
-    bare = parts.netloc.removeprefix("www.")
-    twin = bare if parts.netloc != bare else f"www.{bare}"
-    is_shown = any(urlsplit(other).netloc == twin for other in others)
-    return ((f"http://{twin}/", f"https://{twin}/") if is_shown else (), home)

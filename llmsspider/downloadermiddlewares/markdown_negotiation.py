@@ -100,9 +100,9 @@ class MarkdownNegotiationMiddleware(RunComponent):
         if known is not None:
             return known
         if split_route(url)[1]:
-            site = self.site.docsify_of(url)
+            site = self.site.file_sites.docsify_of(url)
             return await self._route(request, site.file_of(url)) if site is not None else None
-        repository = self.site.repository_of(url)
+        repository = self.site.file_sites.repository_of(url)
         if repository is not None:
             # it speaks of pages
             meta = {"dont_obey_robotstxt": True} if repository.by_api else None
@@ -242,7 +242,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
             and not is_markdown_url(url)
             and forms.known(url) is not None
             and forms.expects_dead(lists=bool(self.site.listed))
-            and self.site.markdown_of(url) is None
+            and self.site.spellings.markdown_of(url) is None
             and bool(forms.to_try(url))
         )
 
@@ -269,7 +269,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
         urls = (
             stored if is_markdown_url(stored) else None,
             page.get("md"),
-            self.site.markdown_of(request.url),
+            self.site.spellings.markdown_of(request.url),
         )
         return list(dict.fromkeys(filter(None, urls)))
 

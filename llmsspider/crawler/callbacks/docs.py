@@ -42,6 +42,7 @@ from llmsspider.crawler.parts import (
     Addresses,
     Bounds,
     Config,
+    DocsArguments,
     KnownPages,
     Learners,
     Ledger,
@@ -71,7 +72,7 @@ from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web import page_forms
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import identity, page_key, usable
+from llmsspider.web.urls import identity, page_key, split_route, usable
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +86,7 @@ class Pages(UsesRun):
     """
 
     addresses: Addresses
+    arguments: DocsArguments
     bounds: Bounds
     config: Config
     documents: Documents
@@ -162,9 +164,16 @@ class Pages(UsesRun):
     async def _of_docsify(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
         """Take the page of a Docsify site: its Markdown file is requested."""
         self.documents.note_redirect(request)
-        if "#" in request.url or (answer.kind == "html" and b"docsify" in answer.body):
-            return await self.documents.of_docsify(request, answer)
-        return None
+        url = request.url
+        if answer.kind != "html" or not ("#" in url or b"docsify" in answer.body):
+            return None
+        site = await self.link_sources.learn_docsify(request, answer)
+        if split_route(url)[1] and self.site.file_sites.docsify_of(url) is not None:
+            why = "HTML in place of its Markdown file"
+            return self.documents.failed(request, "not_found", why, answer.status)
+        if site is None or self.arguments.render == "always" or info(request).get("alternate"):
+            return None
+        return self.requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     async def _as_stored(self, request: Request, answer: PageResponse) -> Iterable[Any] | None:
         """Take an unchanged page: its document is the stored one."""
@@ -353,7 +362,7 @@ class Pages(UsesRun):
         """
         meta = page.page.meta
         if page.origin == "rendered" and len(meta.routes) >= MIN_ROUTES and meta.api_files is None:
-            self.site.learn_routes(answer.page_url)
+            self.site.file_sites.learn_routes(answer.page_url)
             page.page.follow = [*page.page.follow, *meta.routes]
         if page.origin in HTML_ORIGINS:
             self.memory.learn_links(page.page.follow, answer.page_url)

@@ -55,7 +55,6 @@ from llmsspider.web.urls import (
     identity,
     page_key,
     shown_url,
-    split_route,
     without_fragment,
     without_tracking,
 )
@@ -337,24 +336,6 @@ class Documents(UsesRun):
             if state.is_part:
                 parts[state.whole_url].append(state)
         return parts
-
-    async def of_docsify(self, request: Request, answer: PageResponse) -> Iterator[Any] | None:
-        """Return the request for the Markdown file of a Docsify site's page; None for any other
-        page.
-        """
-        if answer.kind != "html":
-            return None
-        site = await self.link_sources.learn_docsify(request, answer)
-        is_alternate = info(request).get("alternate")
-        is_route = (
-            bool(split_route(request.url)[1]) and self.site.docsify_of(request.url) is not None
-        )
-        if is_route:
-            message = "HTML in place of its Markdown file"
-            return self.failed(request, "not_found", message, answer.status)
-        if site is None or self.arguments.render == "always" or is_alternate:
-            return None
-        return self.requests.markdown_of(site.file_of(answer.page_url), request, [])
 
     # --- stored pages ---
 

@@ -88,7 +88,7 @@ class LinkSourcePages(UsesRun):
                 self._scripts[url] = await self._script(url, request, answer)
             if script := self._scripts[url]:
                 break
-        site = self.site.learn_docsify(answer.body, answer.page_url, script)
+        site = self.site.file_sites.learn_docsify(answer.body, answer.page_url, script)
         if site is not None and site.unread:
             parts = ", ".join(site.unread)
             why = (
@@ -115,13 +115,13 @@ class LinkSourcePages(UsesRun):
     def request(self, record: PageRecord, *, start: bool, unchanged: bool) -> Iterator[Request]:
         """Yield the request for a Markdown page's HTML, where the policy wants its links."""
         depth = record.depth
-        site = self.site.docsify_of(record.url)
+        site = self.site.file_sites.docsify_of(record.url)
         if site is not None:
             yield from self._docsify_lists(record.url, depth, site, unchanged=unchanged)
             return
         deepest = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
         is_all = record.fetched_url == record.url and record.origin != "negotiated"
-        is_all = is_all or self.site.repository_of(record.url) is not None
+        is_all = is_all or self.site.file_sites.repository_of(record.url) is not None
         if deepest or is_all or not self.arguments.follows_links:
             return
         root = identity(record.url) in self.site.section_roots
@@ -180,7 +180,7 @@ class LinkSourcePages(UsesRun):
     async def docsify_links(self, request: Request, answer: PageResponse) -> Iterator[Request]:
         """Return the requests for the pages that a sidebar or the like of a Docsify site links to."""
         page_url = info(request)["page"]
-        site = self.site.docsify_of(page_url)
+        site = self.site.file_sites.docsify_of(page_url)
         if site is None or answer.status != 200 or answer.kind not in {"markdown", "text"}:
             if not info(request).get("optional"):
                 self._count_unread(request.url, f"HTTP status {answer.status}, {answer.mime_type}")

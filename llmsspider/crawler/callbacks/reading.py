@@ -152,7 +152,7 @@ class PageReader(UsesRun):
         A page that does not show what they are relative to waits for pages of its group that do
         (`UnsettledError`).
         """
-        site = self.site.docsify_of(page_url) or self.site.repository_of(page_url)
+        site = self.site.file_sites.of(page_url)
         if site is not None:
             return partial(site.join, page_url=page_url)
         bases = self.memory.link_bases
@@ -173,7 +173,7 @@ class PageReader(UsesRun):
         where its links are relative to something unknown.
         """
         # links are relative to the page
-        is_shown = self.site.repository_of(answer.page_url) is not None
+        is_shown = self.site.file_sites.repository_of(answer.page_url) is not None
         shown = replace(answer, fetched_url=answer.page_url) if is_shown else answer
         workers = self.workers
         join = self._join
@@ -220,7 +220,6 @@ class PageReader(UsesRun):
         stored, and failed this time.
         """
         url = request.url
-        text = result.page.markdown
         form = self._form_of(url, answered, result)
         if form is None:
             return answered, result
@@ -228,11 +227,7 @@ class PageReader(UsesRun):
         can_wait = self.waiting.can_keep("stub", self.limit.left)
         beside = self._beside.pop(url, None)
         if beside is None:
-            is_sample = samples.takes(text, any_page=not can_wait, has_room=self._room > 0)
-            if is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url):
-                beside = await self.beside(request, answered, result, is_sample=is_sample)
-                if is_sample:
-                    self._tell(url, form, samples.report(beside.found, url), answered)
+            beside = await self._looked_at(request, answered, result, form, any_page=not can_wait)
         if samples.is_html is None and can_wait and not (beside and beside.found.is_stub):
             if beside is not None:
                 self._beside[url] = beside
@@ -242,9 +237,32 @@ class PageReader(UsesRun):
         html = await self._read_html(request, answered) if samples.is_html else None
         return html or (answered, result)
 
+    async def _looked_at(
+        self,
+        request: Request,
+        answered: PageResponse,
+        result: PageResult,
+        form: Form,
+        *,
+        any_page: bool,
+    ) -> Beside | None:
+        """Return the HTML of a page that is a sample of its form, may be a stub, or has the text of
+        another page; None for others.
+        """
+        url = request.url
+        text = result.page.markdown
+        samples = self.site.samples_of(url, form)
+        is_sample = samples.takes(text, any_page=any_page, has_room=self._room > 0)
+        if not (is_sample or self.may_be_stub(text, url) or self._is_repeated(text, url)):
+            return None
+        beside = await self.beside(request, answered, result, is_sample=is_sample)
+        if is_sample:
+            self._tell(url, form, samples.report(beside.found, url), answered)
+        return beside
+
     def _form_of(self, url: str, answered: PageResponse, result: PageResult) -> Form | None:
         """Return how a page came as Markdown, None where it has no other form."""
-        is_file = self.site.repository_of(url) is not None or self.site.docsify_of(url) is not None
+        is_file = self.site.file_sites.of(url) is not None
         is_only = is_file or result.filtered is not None or answered.accept == HTML_ACCEPT
         return None if is_only else FORM_OF.get(result.origin)
 
@@ -272,7 +290,7 @@ class PageReader(UsesRun):
         """Say whether something names the Markdown of a page, which may have no HTML then."""
         page = info(request)
         site = self.site
-        named = (page.get("listed"), page.get("md"), site.markdown_of(request.url))
+        named = (page.get("listed"), page.get("md"), site.spellings.markdown_of(request.url))
         return any(named) or is_markdown_url(request.url) or site.is_listed(request.url)
 
     async def beside(
@@ -364,7 +382,7 @@ class PageReader(UsesRun):
             return "Accept", url
         address = state.fetched_url if state.origin == "markdown" else None
         if is_html and site.samples_of(url, "files").is_html:
-            address = site.markdown_of(url) or next(
+            address = site.spellings.markdown_of(url) or next(
                 (twin for _, twin in site.forms_of(url).to_try(url)), None
             )
         return ("files", address) if address is not None and is_markdown_url(address) else None

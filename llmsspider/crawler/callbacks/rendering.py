@@ -210,7 +210,7 @@ class Renderer(UsesRun):
         is_same = await self._are_same(drawn.files, request, answered)
         self._changed = 0 if is_same else self._changed + 1
         if is_same and drawn.has_routes:
-            self.site.learn_routes(answered.page_url)
+            self.site.file_sites.learn_routes(answered.page_url)
         return is_same
 
     async def _are_same(
