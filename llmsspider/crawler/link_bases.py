@@ -9,7 +9,7 @@ host and origin counts. Pure: no requests, no clock.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -185,25 +185,26 @@ class LinkBases:
         here = stem(page_url)
         links.is_index = here in self._parents
         for href in sorted(relative):
-            bases = links.joiners
-            landed = links.landed
-            if from_root := href.startswith("/"):
-                bases = links.root_joiners
-                landed = links.root_landed
-            targets = {base: joiner.join(href.lstrip("/")) for base, joiner in bases.items()}
-            links.differs = links.differs or (not from_root and len(set(targets.values())) > 1)
-            landed.update(
-                base
-                for base, url in targets.items()
-                if not leaves(bases[base], href)
-                and is_page_like(without_fragment(url))
-                and stem(url) != here
-                and self._page_at(without_fragment(url)) is not None
-            )
+            if href.startswith("/"):
+                links.root_landed.update(self._landing(href, links.root_joiners, here))
+                continue
+            links.landed.update(self._landing(href, links.joiners, here))
+            targets = {joiner.join(href) for joiner in links.joiners.values()}
+            links.differs = links.differs or len(targets) > 1
         vote = links.vote
         if vote is not None and not links.is_index:
             self._votes[links.group][vote] += 1
         return links
+
+    def _landing(self, href: str, bases: Mapping[Base, Joiner], here: str) -> Iterator[Base]:
+        """Yield the bases from which an href leads to a known page, other than the one with the
+        stem `here`.
+        """
+        for base, joiner in bases.items():
+            url = without_fragment(joiner.join(href.lstrip("/")))
+            is_other = is_page_like(url) and stem(url) != here
+            if is_other and not leaves(joiner, href) and self._page_at(url) is not None:
+                yield base
 
     def is_open(self, links: PageLinks) -> bool:
         """Say whether what the links of a page are relative to depends on pages that are not read

@@ -196,38 +196,46 @@ async def read_page(
     text of HTML pages that only list others, too.
     """
     kind = answered.kind
-    page = Page("", [], [], PageMeta())
     body = answered.body
     url = answered.fetched_url
     mime_type = answered.mime_type or ""
-    origin: Origin = "html" if kind in {"html", "binary"} else "text"
-    filtered = None
+    origin: Origin = "html" if kind == "html" else "text"
     reader = workers.reader_of(mime_type, url, body, listed=listed and kind != "html")
     if reader is not None:
-        origin = "html" if kind == "html" else "text"
         page = await workers.read_with(reader, body, url, mime_type, answered.encoding)
+        result = PageResult(page, origin)
     elif kind == "html":
         page = await workers.convert(body, url, answered.encoding, with_listings=with_listings)
+        result = PageResult(page, origin)
     elif kind == "binary":
-        filtered = Filtered("unsupported-type", mime_type or "binary")
+        result = _no_page("html", mime_type or kind)
     else:
-        text = answered.text()
-        if kind == "markdown" or (mime_type == "text/plain" and markdown.looks_like_markdown(text)):
-            if is_markdown_url(url):
-                origin = "markdown"
-            elif extension(url) not in TEXT_EXTENSIONS:
-                origin = "negotiated"
-            draft = await workers.read_markdown(text)
-            joined = (
-                Joiner(url).join if join is None else join(draft, answered.page_url, url, origin)
-            )
-            page = draft.page(joined)
-        elif listed:
-            page = Page(normalised(text), [], [], PageMeta(), "none")
-        else:
-            filtered = Filtered("unsupported-type", mime_type or "text")
-    page = with_valid_urls(page, answered.headers.get("link", ""), url)
-    return PageResult(page, origin, filtered)
+        result = await _read_text(answered, workers, listed=listed, join=join)
+    page = with_valid_urls(result.page, answered.headers.get("link", ""), url)
+    return replace(result, page=page)
+
+
+async def _read_text(
+    answered: PageResponse, workers: ConversionPool, *, listed: bool, join: LinkJoiner | None
+) -> PageResult:
+    """Read Markdown, and another text format where the page is `listed`."""
+    text = answered.text()
+    url = answered.fetched_url
+    mime_type = answered.mime_type or "text"
+    is_markdown = mime_type == "text/plain" and markdown.looks_like_markdown(text)
+    if not (is_markdown or answered.kind == "markdown"):
+        page = Page(normalised(text), [], [], PageMeta(), "none")
+        return PageResult(page, "text") if listed else _no_page("text", mime_type)
+    origin: Origin = "text" if extension(url) in TEXT_EXTENSIONS else "negotiated"
+    if is_markdown_url(url):
+        origin = "markdown"
+    draft = await workers.read_markdown(text)
+    joined = Joiner(url).join if join is None else join(draft, answered.page_url, url, origin)
+    return PageResult(draft.page(joined), origin)
+
+
+def _no_page(origin: Origin, what: str) -> PageResult:
+    return PageResult(Page("", [], [], PageMeta()), origin, Filtered("unsupported-type", what))
 
 
 def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
@@ -238,8 +246,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
     for `url`.
     """
     meta = page.meta
-    headers = page_forms.header_links(link_header, url) if link_header else []
-    named = next((link.url for link in headers if "canonical" in link.rel), None)
+    headers = page_forms.header_links(link_header, url)
     invalid = [link.url for link in headers if isinstance(link.url, InvalidUrl)]
 
     def passed(named: str | None) -> str | None:
@@ -250,14 +257,13 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
 
     meta = replace(
         meta,
-        canonical=passed(meta.canonical) or (named if isinstance(named, str) else None),
+        canonical=passed(meta.canonical) or page_forms.header_link(link_header, url, "canonical"),
         refresh=passed(meta.refresh),
         describedby=passed(meta.describedby),
         markdown_alternate=passed(meta.markdown_alternate),
         hreflang={tag: target for tag, named in meta.hreflang.items() if (target := passed(named))},
     )
-    follow = [redacted(target) if "@" in target else target for target in page.follow]
-    follow += [refused.url for refused in invalid]
+    follow = [*map(redacted, page.follow), *(refused.url for refused in invalid)]
     links = [
         replace(link, url=redacted(link.url)) if "@" in link.url else link for link in page.links
     ]
@@ -296,9 +302,8 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
     if result.origin not in HTML_ORIGINS:
         return None
     here = answered.fetched_url
-    url = result.page.meta.markdown_alternate
-    if not url and (header := answered.headers.get("link")):
-        url = page_forms.markdown_link(header, here)
+    header = answered.headers.get("link", "")
+    url = result.page.meta.markdown_alternate or page_forms.markdown_link(header, here)
     if not url or is_llms_url(url) or identity(url) == identity(here):
         return None
     return url if same_site(url, here) else None
@@ -306,11 +311,8 @@ def markdown_alternate(result: PageResult, answered: PageResponse) -> str | None
 
 def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
     """Return the URL of the llms.txt that a page says describes it (`rel=describedby`), or None."""
-    url = meta.describedby
-    if not url and (header := answered.headers.get("link")):
-        links = page_forms.header_links(header, answered.fetched_url)
-        named = (link.url for link in links if "describedby" in link.rel)
-        url = next((one for one in named if isinstance(one, str)), None)
+    header = answered.headers.get("link", "")
+    url = meta.describedby or page_forms.header_link(header, answered.fetched_url, "describedby")
     return url if url and is_llms_url(url) else None
 
 

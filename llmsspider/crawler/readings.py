@@ -4,7 +4,7 @@ unchanged. No Scrapy.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Self
 
 import orjson
@@ -45,11 +45,9 @@ class Reading:
 
     def to_json(self) -> bytes:
         """Return the reading as the JSON that the store keeps."""
-        meta = {name: getattr(self.meta, name) for name in _META} | {
-            "robots": sorted(self.meta.robots)
-        }
+        meta = {name: getattr(self.meta, name) for name in _META}
         kept = {"why": [*self.why], "meta": meta, "follow": self.follow, "raw_hash": self.raw_hash}
-        return orjson.dumps(kept)
+        return orjson.dumps(kept, default=sorted)  # of sets
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:
@@ -132,15 +130,14 @@ class Readings:
         it names.
         """
         section = page.meta.section
-        named = [section.path, section.why] if section is not None else None
         found = {
+            "raw_hash": raw_hash(body),
             "follow": page.follow,
             "hreflang": page.meta.hreflang,
             "language": page.meta.language,
-            "section": named,
+            "section": section and astuple(section),
         }
-        # unlike orjson it takes any text
-        data = json.dumps({"raw_hash": raw_hash(body), **found}).encode()
+        data = json.dumps(found).encode()  # unlike orjson it takes any text
         read_by = self._known.extractor_version + START_PAGE
         self._known.keep_reading(StoredReading(url, None, body=data, read_by=read_by))
 

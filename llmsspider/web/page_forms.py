@@ -7,7 +7,7 @@ read here too.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Self
@@ -408,20 +408,22 @@ def head_links(start: bytes, base: str) -> list[HeaderLink]:
         head = html.document_fromstring(start[: end.start()] if end else start)
     except (etree.LxmlError, ValueError):
         return []
-    links = ((parse(link.get("href") or "", base), link) for link in head.iter("link"))
-    given = (
-        (url, link.get("rel") or "", link.get("type") or "")
-        for url, link in links
-        if url is not None
-    )
-    return [HeaderLink.of(*link) for link in given]
+    return [
+        HeaderLink.of(url, link.get("rel") or "", link.get("type") or "")
+        for link in head.iter("link")
+        if (url := parse(link.get("href") or "", base)) is not None
+    ]
+
+
+def header_link(header: str, base: str, rel: str, types: Collection[str | None] = ()) -> str | None:
+    """Return the URL of the first link of a `Link` header (RFC 8288) with this relation, and one of
+    the media types where any are given; or None.
+    """
+    links = header_links(header, base)
+    named = (link.url for link in links if rel in link.rel and (not types or link.type in types))
+    return next((url for url in named if isinstance(url, str)), None)
 
 
 def markdown_link(header: str, base: str) -> str | None:
-    """Return the URL of the Markdown version that a `Link` header names (RFC 8288), or None."""
-    versions = (
-        link
-        for link in header_links(header, base)
-        if "alternate" in link.rel and link.type in MARKDOWN_TYPES
-    )
-    return next((link.url for link in versions if isinstance(link.url, str)), None)
+    """Return the URL of the Markdown version that a `Link` header names, or None."""
+    return header_link(header, base, "alternate", MARKDOWN_TYPES)
