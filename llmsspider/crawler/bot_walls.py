@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from llmsspider.crawler.overwrites import Overwrite, Overwrites, Rewriting
+from llmsspider.crawler.overwrites import Overwrite, Overwrites, Rewriting, rewriting
+from llmsspider.crawler.pages import breaks_off, drop_reason
 from llmsspider.errors import ErrorKind
-from llmsspider.items import content_hash
+from llmsspider.items import MARKDOWN_ORIGINS, content_hash
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web.outcomes import MAX_WALL_TEXT
 
 # least number of pages that differed before and have one text now for that text to be a wall
@@ -151,6 +153,49 @@ class Suspect:
     redirected: bool = False  # it was reached by a redirect, and nothing links to it
     false_304: bool = False
     rewriting: Rewriting | None = None
+
+
+def suspect_of_new(record: PageRecord, body: bytes) -> Suspect:
+    """Return the suspect of a short page that is not stored."""
+    text = record.text
+    kind = own_evidence("", text, record.title, body)
+    return Suspect(record.key, wall_fingerprint(text), None, kind)
+
+
+def suspect_of_changed(
+    record: PageRecord,
+    body: bytes,
+    state: PageState,
+    stored: PageRecord,
+    missing: Container[str],
+) -> Suspect | None:
+    """Return the suspect of a page whose text is another than stored; None where it is an edition
+    of it, or says that the page is missing, as the texts with the hashes `missing` do.
+    """
+    text = record.text
+    before = stored.text
+    suspect = Suspect(state.key, wall_fingerprint(text), state.content_hash)
+    dropped = drop_reason(text, record.title)
+    if dropped is None:  # one without text is seen twice anyway
+        suspect.rewriting = rewriting(state.key, before, text, stored.title)
+    suspect.cut = not record.has_end_tag and breaks_off(before, text)
+    if suspect.cut:
+        return suspect
+    if content_hash(text) in missing or (dropped is not None and dropped.reason == "soft-404"):
+        return None
+    if not is_rewritten(before, text):
+        suspect.text = content_hash(text)  # its words that vary are its own
+        suspect.edited = True
+        return None if suspect.rewriting is None or len(before) < SHORT else suspect
+    suspect.kind = own_evidence(before, text, record.title, body)
+    if dropped is None:
+        shrunk = is_shrunk(before, text)
+        # Markdown of a page that came as HTML has no navigation
+        is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"
+        has_lost = not is_less and has_lost_links(stored.follow, record.follow)
+        suspect.bare = shrunk or has_lost
+        suspect.blank = shrunk and not record.follow
+    return suspect
 
 
 class Wall(NamedTuple):

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 from scrapy import Request
 
-from llmsspider.crawler import bot_walls
-from llmsspider.crawler.bot_walls import Suspect
-from llmsspider.crawler.overwrites import rewriting
-from llmsspider.crawler.pages import PageResponse, breaks_off, drop_reason, read_page
+from llmsspider.crawler.bot_walls import MAX_NEW_TEXT, Suspect, suspect_of_changed, suspect_of_new
+from llmsspider.crawler.pages import PageResponse, read_page
 from llmsspider.crawler.parts import (
     Bounds,
     Config,
@@ -21,7 +19,6 @@ from llmsspider.crawler.parts import (
     UsesRun,
 )
 from llmsspider.crawler.requests import info
-from llmsspider.items import MARKDOWN_ORIGINS, content_hash
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web.urls import identity
 
@@ -76,49 +73,12 @@ class SuspectAnswers(UsesRun):
             return None
         is_altered = state is not None and state.source_hash is not None and self.config.own_code
         if state is None or is_altered:
-            return self._of_new(record, body)
+            is_long = len(record.text) > MAX_NEW_TEXT or self.bounds.is_alike(record.url)
+            return None if is_long or not self.known.states else suspect_of_new(record, body)
         stored = self.known.load(state.key) if state.markdown_hash is not None else None
-        return None if stored is None else self._of_changed(record, body, state, stored)
-
-    def _of_new(self, record: PageRecord, body: bytes) -> Suspect | None:
-        text = record.text
-        is_long = len(text) > bot_walls.MAX_NEW_TEXT or self.bounds.is_alike(record.url)
-        if is_long or not self.known.states:
+        if stored is None:
             return None
-        evidence = bot_walls.own_evidence("", text, record.title, body)
-        return Suspect(record.key, bot_walls.wall_fingerprint(text), None, evidence)
-
-    def _of_changed(
-        self, record: PageRecord, body: bytes, state: PageState, stored: PageRecord
-    ) -> Suspect | None:
-        text = record.text
-        before = stored.text
-        suspect = Suspect(state.key, bot_walls.wall_fingerprint(text), state.content_hash)
-        dropped = drop_reason(text, record.title)
-        if dropped is None:  # one without text is seen twice anyway
-            suspect.rewriting = rewriting(state.key, before, text, stored.title)
-        suspect.cut = not record.has_end_tag and breaks_off(before, text)
-        if suspect.cut:
-            return suspect
-        is_missing = content_hash(text) in self.site.soft404_hashes
-        if dropped is not None and dropped.reason == "soft-404":
-            is_missing = True
-        if is_missing:
-            return None
-        if not bot_walls.is_rewritten(before, text):
-            suspect.text = content_hash(text)  # its words that vary are its own
-            suspect.edited = True
-            is_short = len(before) < bot_walls.SHORT
-            return None if suspect.rewriting is None or is_short else suspect
-        suspect.kind = bot_walls.own_evidence(before, text, record.title, body)
-        if dropped is None:
-            shrunk = bot_walls.is_shrunk(before, text)
-            # Markdown of a page that came as HTML has no navigation
-            is_less = record.origin in MARKDOWN_ORIGINS and state.origin == "html"
-            has_lost = not is_less and bot_walls.has_lost_links(stored.follow, record.follow)
-            suspect.bare = shrunk or has_lost
-            suspect.blank = shrunk and not record.follow
-        return suspect
+        return suspect_of_changed(record, body, state, stored, self.site.soft404_hashes)
 
 
 def _is_as_stored(record: PageRecord, state: PageState) -> bool:
