@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 from w3lib.url import url_query_cleaner
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
 from llmsspider.crawler.second_requests import SeenLinks
 from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
 from llmsspider.crawler.site import SiteKnowledge
@@ -233,7 +232,6 @@ class Bounds:
     def __init__(
         self,
         arguments: DocsArguments,
-        config: Config,
         site: SiteKnowledge,
         *,
         requested: Callable[[str], bool],

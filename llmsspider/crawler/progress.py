@@ -263,7 +263,7 @@ def duration(secs: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def doubted(by_reason: Mapping[str, int], indent: str = "") -> str:
+def doubted(by_reason: Mapping[str, int]) -> str:
     """Return the line on stored pages that may be gone, which later complete crawls decide on;
     empty without any.
 
@@ -273,9 +273,7 @@ def doubted(by_reason: Mapping[str, int], indent: str = "") -> str:
     number = sum(by_reason.values())
     reasons = ", ".join(f"{one} {times}" for one, times in by_reason.items())
     crawls = "crawls decide" if "unlinked" in by_reason else "crawl decides"
-    line = (
-        f"{indent}gone? {number} page{'s' * (number > 1)} ({reasons}), the next complete {crawls}"
-    )
+    line = f"gone? {number} page{'s' * (number > 1)} ({reasons}), the next complete {crawls}"
     return line if number else ""
 
 

@@ -116,7 +116,6 @@ class Run:
         )
         self.bounds = Bounds(
             arguments,
-            config,
             self.site,
             requested=lambda url: self.addresses.requested(url),  # noqa: PLW0108  # made below
             is_read=self._is_read,

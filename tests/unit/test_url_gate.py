@@ -15,7 +15,6 @@ from scrapy.utils.python import to_bytes
 from twisted.web.client import URI
 
 from llmsspider.config.arguments import DocsArguments
-from llmsspider.config.settings import Config
 from llmsspider.content.links import Joiner, _in_directory
 from llmsspider.crawler.bounds import Bounds, trap_reason, without_session_id
 from llmsspider.crawler.pages import with_valid_urls
@@ -182,7 +181,7 @@ BASE = "https://example.com/docs/"
 def _bounds(url: str) -> Bounds:
     arguments = DocsArguments.model_validate({"url": "https://example.com/"})
     no = lambda _url: False  # noqa: E731
-    bounds = Bounds(arguments, Config(), SiteKnowledge(), requested=no, is_read=no)
+    bounds = Bounds(arguments, SiteKnowledge(), requested=no, is_read=no)
     bounds.scope = build_scope("auto", BASE, None, [url])
     return bounds
 

@@ -242,7 +242,7 @@ class PageRequests(UsesRun):
             self._too_deep(urls)
             return
         room = limit.room(self.queued()) if limit.max_requests else None
-        for link, url in self._new_links(urls, depth, on=on, unchanged=unchanged):
+        for link, url in self._new_links(urls, unchanged=unchanged):
             if limit.reached:
                 self.coverage.incomplete(limit.why)
                 return
@@ -278,9 +278,7 @@ class PageRequests(UsesRun):
             self.report.filtered(request.url, "file-type", FILE_NAME)
         return True
 
-    def _new_links(
-        self, urls: Iterable[str], depth: int, *, on: str, unchanged: bool
-    ) -> Iterator[tuple[str, str]]:
+    def _new_links(self, urls: Iterable[str], *, unchanged: bool) -> Iterator[tuple[str, str]]:
         """Yield the links that are new to this run and in scope, each with the page that it stands
         for.
         """
