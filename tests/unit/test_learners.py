@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from llmsspider.crawler.learn import Learners
+from llmsspider.crawler.learn import Learners, copies
 from llmsspider.crawler.learn.accept_refusals import MAX_IN_VAIN, AcceptRefusals
 from llmsspider.crawler.learn.base import End, Learner, PageFailed
 from llmsspider.crawler.learn.copies import Copies
@@ -141,6 +141,13 @@ def test_a_copy_names_none_the_first_page_that_names_one_counts_and_a_page_is_no
     assert learned.page_of(PAGE) is None
     assert learned.page_of(f"{PAGE}/phone") is None
     assert learned.page_of(f"{PAGE}/print") == PAGE
+
+
+def test_so_many_copies_are_known(monkeypatch):
+    monkeypatch.setattr(copies, "MAX_COPIES", 2)
+    learned = Copies()
+    read(learned, PAGE, *(f"{PAGE}/{number}" for number in range(3)))
+    assert [learned.page_of(f"{PAGE}/{number}") for number in range(3)] == [PAGE, PAGE, None]
 
 
 # --- False304s ---
