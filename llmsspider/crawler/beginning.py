@@ -54,9 +54,9 @@ from llmsspider.crawler.requests import (
 from llmsspider.crawler.run import Run
 from llmsspider.errors import ConversionError
 from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
-from llmsspider.site.discovered import Discovery, Options, Seed
+from llmsspider.site.discovered import Discovery, FetchResult, Options, Seed
 from llmsspider.site.discovery import discover
-from llmsspider.site.repositories import discover_repository, repository_at
+from llmsspider.site.repositories import Address, discover_repository, repository_at
 from llmsspider.store import PageState
 from llmsspider.web.addresses import same_site
 from llmsspider.web.credentials import Credentials
@@ -260,6 +260,14 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
     """
     arguments = phase.arguments
     config = phase.config
+    phase.fetch.start_url = url
+    if arguments.urls_file is not None:
+        return await _listed_in_file(phase, url, arguments.urls_file), _empty_page()
+    is_of_repositories = host(url).removeprefix("www.") in config.repository_hosts
+    if is_of_repositories and config.discovery_enabled and not arguments.llms_txt:
+        repository = repository_at(url, config.repository_hosts)
+        if repository is not None:
+            return await _in_repository(phase, repository), _empty_page()
     options = Options(
         llms_txt=arguments.llms_txt,
         link_depth=config.link_depth,
@@ -269,58 +277,61 @@ async def _look(phase: Phase, url: str) -> tuple[Discovery, Page]:
         use_sitemaps=arguments.follow != "llms",
         enabled=config.discovery_enabled,
     )
-    phase.fetch.start_url = url
-    nothing = Page("", [], [], PageMeta())
-    if arguments.urls_file is not None:
-        named = listed_urls(arguments.urls_file)
-        start = await phase.fetch(url)
-        seeds = [Seed(one, "list") for one in named if identity(one) != identity(url)]
-        discovery = Discovery(
-            start, start.section_url, start_listed=len(seeds) < len(named), seeds=seeds
-        )
-        discovery.discovered_file = arguments.urls_file
-        discovery.discovered_file_type = "list"
-        return discovery, nothing
-    is_of_repositories = (
-        host(url).removeprefix("www.") in config.repository_hosts and config.discovery_enabled
-    )
-    repository = repository_at(url, config.repository_hosts) if is_of_repositories else None
-    if repository is not None and not arguments.llms_txt:
-        phase.fetch.api = repository.project
-        listed = config.formats.extensions("listed")
-        settings = phase.crawler.settings
-        credentials = Credentials.from_setting(settings.get("LLMS_HTTP_AUTH")).with_tokens(
-            os.environ
-        )
-        by_api = repository.kind == "gitlab" and bool(credentials.headers_for(repository.project))
-        listing = await discover_repository(
-            phase.fetch, repository, listed, phase.report.note, by_api
-        )
-        phase.site.file_sites.repository, discovery = listing
-        return discovery, nothing
-    expect = phase.run.expect_pages
     discovery = await discover(
         phase.fetch,
         url,
         options,
         note=phase.report.note,
-        expect_pages=expect,
+        expect_pages=phase.run.expect_pages,
         witnessed=phase.fetch.witnessed if phase.ledger.histories else None,
     )
-    answer = discovery.start
-    readings = phase.readings
+    return discovery, await _read_start(phase, discovery.start)
+
+
+def _empty_page() -> Page:
+    return Page("", [], [], PageMeta())
+
+
+async def _listed_in_file(phase: Phase, url: str, file: str) -> Discovery:
+    """Return the pages that a file of the user's lists, in place of discovery."""
+    named = listed_urls(file)
+    start = await phase.fetch(url)
+    seeds = [Seed(one, "list") for one in named if identity(one) != identity(url)]
+    is_listed = len(seeds) < len(named)
+    discovery = Discovery(start, start.section_url, start_listed=is_listed, seeds=seeds)
+    discovery.discovered_file = file
+    discovery.discovered_file_type = "list"
+    return discovery
+
+
+async def _in_repository(phase: Phase, address: Address) -> Discovery:
+    """Return the files of a repository, in place of discovery."""
+    phase.fetch.api = address.project
+    listed = phase.config.formats.extensions("listed")
+    given = Credentials.from_setting(phase.crawler.settings.get("LLMS_HTTP_AUTH"))
+    headers = given.with_tokens(os.environ).headers_for(address.project)
+    by_api = address.kind == "gitlab" and bool(headers)
+    found = await discover_repository(phase.fetch, address, listed, phase.report.note, by_api)
+    phase.site.file_sites.repository, discovery = found
+    return discovery
+
+
+async def _read_start(phase: Phase, answer: FetchResult) -> Page:
+    """Return the links and metadata of a start page, as an earlier run read it where it is as it
+    was; none where it is no readable HTML.
+    """
     if not answer.ok or answer.content_type not in HTML_TYPES:
-        return discovery, nothing
-    page = readings.start_page(answer.body, answer.final_url)
-    if page is None:
-        try:
-            page = with_valid_urls(
-                await phase.workers.read_metadata(answer.body, answer.final_url, None)
-            )
-        except ConversionError:
-            return discovery, nothing
-        readings.keep_start_page(page, answer.body, answer.final_url)
-    return discovery, page
+        return _empty_page()
+    page = phase.readings.start_page(answer.body, answer.final_url)
+    if page is not None:
+        return page
+    try:
+        read = await phase.workers.read_metadata(answer.body, answer.final_url, None)
+    except ConversionError:
+        return _empty_page()
+    page = with_valid_urls(read)
+    phase.readings.keep_start_page(page, answer.body, answer.final_url)
+    return page
 
 
 # --- seeds: full text, the start page and the listed pages, or the stored ones; links do the rest

@@ -269,14 +269,8 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
     """
     run = phase.run
     own = await anext(start, None)
-    if own is not None:  # nothing is known before such a run, and nothing is stored
-        run.remembers = False
-        phase.report.note(
-            "the spider's own start takes the place of discovery: what comes of it is not stored"
-        )
-        phase.coverage.incomplete("a start of its own")
-        phase.workers.open()
-        phase.bounds.stored((), getattr(own, "url", "") if phase.arguments.url == NO_URL else None)
+    if own is not None:
+        _prepare_own_start(phase, getattr(own, "url", ""))
         yield own
         async for request in start:
             yield request
@@ -300,6 +294,19 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
     number = run.obtained if start_failed else run.has_documents
     if not number and not phase.progress.changes["deleted"]:
         raise CloseSpider("start_failed" if start_failed else "no_documents")
+
+
+def _prepare_own_start(phase: Phase, url: str) -> None:
+    """Fix the bounds of a run whose spider has a `start` of its own, from `url` on: nothing is known
+    before it, and nothing is stored.
+    """
+    phase.run.remembers = False
+    phase.report.note(
+        "the spider's own start takes the place of discovery: what comes of it is not stored"
+    )
+    phase.coverage.incomplete("a start of its own")
+    phase.workers.open()
+    phase.bounds.stored((), url if phase.arguments.url == NO_URL else None)
 
 
 async def _begin(phase: Phase) -> None:

@@ -26,7 +26,7 @@ from llmsspider.crawler.callbacks.reading import PageReader
 from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.callbacks.suspects import SuspectAnswers
-from llmsspider.crawler.learn.varying_lines import differing
+from llmsspider.crawler.learn.varying_lines import Lines, differing
 from llmsspider.crawler.link_bases import UnsettledError
 from llmsspider.crawler.pages import (
     PageResponse,
@@ -281,15 +281,9 @@ class Pages(UsesRun):
         self, page: PageResult, answer: PageResponse, request: Request
     ) -> bool:
         """Say whether a page differs from the stored one in nothing but lines that vary from answer
-        to answer. Where that is not known it is downloaded again; files of a server, which have a
-        date, are what they are.
+        to answer. Where that is not known it is downloaded again.
         """
-        state = self.known.at(request.url)
-        is_html = page.origin == "html" and state is not None and state.origin == "html"
-        if state is None or not is_html or "last-modified" in answer.headers:
-            return False
-        stored = self.known.load(state.key) if self.known.is_usable(state) else None
-        lines = differing(stored.text, page.page.markdown) if stored is not None else []
+        lines = self._changed_lines(page, answer, request.url)
         if not lines:
             return False
         varying = self.learned.varying_lines
@@ -304,6 +298,22 @@ class Pages(UsesRun):
             vary = differing(page.page.markdown, text)
             varying.downloaded_again(vary)
         return {line for _, line in lines} <= {line for line, _ in vary} or varying.are_known(lines)
+
+    def _changed_lines(self, page: PageResult, answer: PageResponse, url: str) -> Lines:
+        """Return the few lines in which HTML differs from the stored page; none for files of a
+        server, which have a date, and are what they are.
+        """
+        state = self.known.at(url)
+        is_html = page.origin == "html" and "last-modified" not in answer.headers
+        if (
+            state is None
+            or state.origin != "html"
+            or not is_html
+            or not self.known.is_usable(state)
+        ):
+            return []
+        stored = self.known.load(state.key)
+        return differing(stored.text, page.page.markdown) if stored is not None else []
 
     async def with_settled_links(self) -> AsyncIterator[Any]:
         """Yield the pages that waited for what their links are relative to."""
