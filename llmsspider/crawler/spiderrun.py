@@ -4,20 +4,13 @@ here before a crawl.
 
 import os
 import sys
-from typing import Any
 
 from scrapy import Spider
 from scrapy.settings import BaseSettings
 
 
 class ProjectSpider(Spider):
-    """A spider of this project, in whatever Scrapy project it crawls; arguments with an underscore
-    in front are those of a platform.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        own = {name: value for name, value in kwargs.items() if not name.startswith("_")}
-        super().__init__(*args, **own)
+    """A spider of this project, in whatever Scrapy project it crawls."""
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:

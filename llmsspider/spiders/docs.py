@@ -31,6 +31,11 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
 
     name = "docs"
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(
+            *args, **{key: value for key, value in kwargs.items() if not key.startswith("_")}
+        )
+
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Make the spider and its `Run`; the profile's settings take effect here. Raises

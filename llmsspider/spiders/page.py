@@ -192,6 +192,11 @@ class PageSpider(Args[PageArguments], ProjectSpider):
     reader: PageReader
     providers: list[Provider]
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(
+            *args, **{key: value for key, value in kwargs.items() if not key.startswith("_")}
+        )
+
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Make the spider and its run; the profile's settings take effect here.
