@@ -13,13 +13,10 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
-
-from sqlalchemy import Connection
 
 from llmsspider.answers.fragments import FragmentRule, Known, proven_rule, slug
 from llmsspider.answers.ranking import (
@@ -30,9 +27,10 @@ from llmsspider.answers.ranking import (
     version_key,
 )
 from llmsspider.answers.words import Query, Term, digest_of, passages, word_parts
-from llmsspider.errors import SearchError, StoreError
+from llmsspider.content.markdown.chunks import Span
+from llmsspider.errors import SearchError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
-from llmsspider.store.database import Database, batches, delete_sqlite, open_sqlite
+from llmsspider.store.database import BUSY_TIMEOUT_SECS, batches, delete_sqlite, prepare_sqlite
 from llmsspider.web.trees import replaced, tree_of
 
 MAX_PASSAGES = 160
@@ -56,6 +54,12 @@ _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 _ENDING = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 
+Rows = tuple[set[int], set[int]]
+"""The numbers of pages, and of passages."""
+
+Change = tuple[bytes, int | None, PageRecord | None]
+"""A page to index anew: its key, the number of its change, and its record, None for one deleted."""
+
 _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
@@ -66,25 +70,42 @@ class DamagedIndexError(SearchError):
     """The file of an index is of another version, or damaged: it is to be deleted and made anew."""
 
 
+class IndexState(NamedTuple):
+    """The row of the table `state`."""
+
+    store: str
+    seq: int
+    run: str
+    next_id: int
+    dead: int
+
+
 class SourceIndex:
     """The index of one source. Several processes may use it at once; use an object from one thread
     at a time.
 
     `store` identifies the store: another value than before means that the source was deleted and
-    crawled again, or that its pages were made anew by another version.
+    crawled again, or that its pages were made anew by another version. SQLite's own driver is used:
+    a query is about ten fixed statements, on whose time SQLAlchemy doubled.
     """
 
-    def __init__(self, database: Database, store: str):
-        self._database = database
+    def __init__(self, path: Path, store: str):
+        self._path = path
         self._versions_at: tuple[int, list[str]] = (-1, [])
         self._rules: dict[tuple[int, str], FragmentRule | None] = {}
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
+        with self._faults():
+            self._connection = sqlite3.connect(
+                path, BUSY_TIMEOUT_SECS, isolation_level=None, check_same_thread=False
+            )
+        self._connection.row_factory = sqlite3.Row
         try:
-            self.write(partial(self._prepare, store=store))
             with self._faults():
-                self._reader = database.reader()
+                prepare_sqlite(self._connection)
+            with self._writing() as connection:
+                self._prepare(connection, store)
         except SearchError:
-            database.engine.dispose()
+            self._connection.close()
             raise
 
     @classmethod
@@ -93,29 +114,29 @@ class SourceIndex:
         anew.
         """
         try:
-            return cls(open_sqlite(path), store)
+            return cls(path, store)
         except DamagedIndexError:
             delete_sqlite(path)
-            return cls(open_sqlite(path), store)
+            return cls(path, store)
 
     @staticmethod
-    def _prepare(connection: Connection, store: str) -> None:
-        tables = set(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
+    def _prepare(connection: sqlite3.Connection, store: str) -> None:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if not tables:
             for statement in filter(str.strip, TABLES.split(";\n")):
-                connection.exec_driver_sql(statement)
-            connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")
-            connection.exec_driver_sql("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
         elif (
-            connection.exec_driver_sql("PRAGMA user_version").scalar_one() != VERSION
+            _value(connection, "PRAGMA user_version") != VERSION
             or not {"state", "page", "passage", "link", "page_words", "passage_words"} <= tables
         ):
             raise DamagedIndexError("search index: it is of another version, or damaged")
-        if connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one() != "ok":
+        if _value(connection, "PRAGMA quick_check(1)") != "ok":
             raise DamagedIndexError("search index: it is damaged")
-        if connection.exec_driver_sql("SELECT store FROM state").scalar_one() != store:
+        if _value(connection, "SELECT store FROM state") != store:
             clear(connection)
-            connection.exec_driver_sql("UPDATE state SET store = ?", (store,))
+            connection.execute("UPDATE state SET store = ?", (store,))
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call; returns whether it
@@ -128,29 +149,32 @@ class SourceIndex:
         if store.last_seq() == state.seq and run == state.run:
             return True
         if state.dead > max(self.count()[1], 200):
-            self.write(clear)
+            with self._writing() as connection:
+                clear(connection)
             state = self._state()
-        changes: Iterator[Any] = (
+        changes = store.changes_since(state.seq, CONTENT)
+        changed: Iterator[Change] = (
             (one.record.key, one.seq, None if one.change == "deleted" else one.record)
-            for one in store.changes_since(state.seq, CONTENT)
+            for one in changes
         )
         is_later = state.seq and run != state.run
-        outlines: Iterator[Any] = self._changed_outlines(store) if is_later else iter(())
-        for batch in chain(batches(changes, BATCH), batches(outlines, BATCH)):
-            records = [record for _, _, record in batch if record is not None]
-            links = store.links_of([record.key for record in records])
-            pages = [(record, *links.get(record.key, ((), None))) for record in records]
-            self.write(
-                partial(replace_pages, seqs={key: seq for key, seq, _ in batch}, pages=pages)
-            )
+        outlines = self._changed_outlines(store) if is_later else iter(())
+        for batch in chain(batches(changed, BATCH), batches(outlines, BATCH)):
+            self._replace(store, batch)
             if until():
                 return False
-        self.write(
-            lambda connection: connection.exec_driver_sql("UPDATE state SET run = ?", (run,))
-        )
+        with self._writing() as connection:
+            connection.execute("UPDATE state SET run = ?", (run,))
         return True
 
-    def _changed_outlines(self, store: Store) -> Iterator[tuple[bytes, None, PageRecord | None]]:
+    def _replace(self, store: Store, batch: Sequence[Change]) -> None:
+        records = [record for _, _, record in batch if record is not None]
+        links = store.links_of([record.key for record in records])
+        pages = [(record, *links.get(record.key, ((), None))) for record in records]
+        with self._writing() as connection:
+            replace_pages(connection, {key: seq for key, seq, _ in batch}, pages)
+
+    def _changed_outlines(self, store: Store) -> Iterator[Change]:
         """Yield the pages whose title or notes changed; their content may be as it was."""
         known = {row[0]: tuple(row[1:]) for row in self._all("SELECT key, title, hints FROM page")}
         records = (one.record for one in store.iter_pages(parts=OUTLINE))
@@ -166,37 +190,42 @@ class SourceIndex:
 
         `as_typed`: no other spelling is tried.
         """
-        found_terms: list[Term] = []
-        held: list[tuple[set[int], set[int]]] = []
-        for term in query.terms:
-            spelled, of_term = self._spelled(term, as_typed=as_typed)
-            found_terms.append(spelled)
-            held.append(of_term)
-        terms = [term.match for term in found_terms]
+        spelled = [self._spelled(term, as_typed=as_typed) for term in query.terms]
+        held = [rows for _, rows in spelled]
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
         required = [place for place, term in enumerate(query.terms) if term.required]
         if any(not held[place][1] for place in required):
             return Candidates(unknown=unknown)
-        of_pages, of_passages = self._scores(terms, held, required)
-        broad = [term.broad for term in found_terms]
-        if broad != terms:
-            more = self._scores(broad, [self._held(term) for term in broad], required)
-            for scores, others in zip((of_pages, of_passages), more, strict=True):
-                for row, score in others.items():
-                    scores[row] = scores.get(row, 0.0) + SYNONYMS * score
+        terms = [term for term, _ in spelled]
+        of_pages, of_passages = self._scores([term.match for term in terms], held, required)
+        self._add_synonyms(terms, required, of_pages, of_passages)
         found = self.hits(of_passages)
-        rows = self._in("SELECT key, id FROM page WHERE id", of_pages)
-        found.pages = {row.key: of_pages[row.id] for row in rows}
-        numbers = {row.key: row.id for row in rows}
+        numbers = dict(self._in("SELECT key, id FROM page WHERE id", of_pages))
+        found.pages = {key: of_pages[number] for key, number in numbers.items()}
         best = {hit.page: hit.id for hit in sorted(found.passages, key=lambda hit: hit.score)}
         for key in best.keys() | numbers.keys():
-            on_page = [n for n, (on, _) in enumerate(held) if numbers.get(key) in on]
-            found.held[key] = on_page + [n for n, (_, of) in enumerate(held) if best.get(key) in of]
+            found.held[key] = _places(held, 0, numbers.get(key)) + _places(held, 1, best.get(key))
         found.signals |= self._signals(found.pages.keys() - found.signals.keys())
         found.unknown = unknown
         return found
 
-    def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, tuple[set[int], set[int]]]:
+    def _add_synonyms(
+        self,
+        terms: Sequence[Term],
+        required: list[int],
+        of_pages: dict[int, float],
+        of_passages: dict[int, float],
+    ) -> None:
+        """Add the scores of what is found with words that stand for those of the query, too."""
+        broad = [term.broad for term in terms]
+        if broad == [term.match for term in terms]:
+            return
+        more = self._scores(broad, [self._held(term) for term in broad], required)
+        for scores, others in zip((of_pages, of_passages), more, strict=True):
+            for row, score in others.items():
+                scores[row] = scores.get(row, 0.0) + SYNONYMS * score
+
+    def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, Rows]:
         """The term as the pages spell it, in one word, or in two, and the rows that hold it."""
         held = self._held(term.match)
         if as_typed or any(held):
@@ -206,7 +235,7 @@ class SourceIndex:
                 return one, rows
         return term, held
 
-    def _held(self, expression: str) -> tuple[set[int], set[int]]:
+    def _held(self, expression: str) -> Rows:
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
         pages, passages = (
             {row for (row,) in self._all(statement.format(table), expression)}
@@ -215,7 +244,7 @@ class SourceIndex:
         return pages, passages
 
     def _scores(
-        self, terms: Sequence[str], held: Sequence[tuple[set[int], set[int]]], required: list[int]
+        self, terms: Sequence[str], held: Sequence[Rows], required: list[int]
     ) -> tuple[dict[int, float], dict[int, float]]:
         pages, passages = self.count()
         rarity = [
@@ -260,7 +289,7 @@ class SourceIndex:
 
     def hits(self, scores: Mapping[int, float]) -> Candidates:
         """The passages with the given numbers and scores."""
-        hits = [_hit(row, scores[row.id]) for row in self._in(f"{_HIT} passage.id", scores)]
+        hits = [_hit(row, scores[row["id"]]) for row in self._in(f"{_HIT} passage.id", scores)]
         return Candidates(hits, signals=self._signals({hit.page for hit in hits}))
 
     def hits_where(self, condition: str, *values: Any) -> list[Hit]:
@@ -273,8 +302,8 @@ class SourceIndex:
             "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main,"
             " passage_words, row)"
         )
-        self._reader.exec_driver_sql(made)
-        return [row[0] for row in self._all("SELECT term FROM temp.vocabulary")]
+        self._connection.execute(made)
+        return [word for (word,) in self._all("SELECT term FROM temp.vocabulary")]
 
     def fragments(self, url: str) -> list[Known]:
         """The known fragments of a page."""
@@ -320,7 +349,7 @@ class SourceIndex:
             where = " OR ".join("substr(url, -?) = ?" for _ in range(4))
             values = (value for end in ends for value in (len(end), end))
             found = self._all(f"SELECT url FROM page WHERE {where}", *values)  # noqa: S608
-        return found[0].url if len(found) == 1 else None
+        return found[0]["url"] if len(found) == 1 else None
 
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""
@@ -334,66 +363,74 @@ class SourceIndex:
 
     def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         found = {}
-        for row in self._in("SELECT key, url, title FROM page WHERE key", keys):
-            version = tree_of(row.url).get("version")
+        for key, url, title in self._in("SELECT key, url, title FROM page WHERE key", keys):
+            version = tree_of(url).get("version")
             superseded = False
             # the page may be there in a newer one, or without one (the current one)
             if version is not None:
                 newer = [
                     other for other in self._versions() if version_key(other) > version_key(version)
                 ]
-                urls = [replaced(row.url, version, other) for other in (*newer, None)]
+                urls = [replaced(url, version, other) for other in (*newer, None)]
                 superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
-            found[row.key] = PageSignals(row.url, row.title, version, superseded)
+            found[key] = PageSignals(url, title, version, superseded)
         return found
 
     def _versions(self) -> list[str]:
         seq = self._state().seq
         if self._versions_at[0] != seq:
-            urls = (row.url for row in self._all("SELECT url FROM page"))
-            self._versions_at = (
-                seq,
-                [*{version for url in urls if (version := tree_of(url).get("version"))}],
-            )
+            named = {tree_of(url).get("version") for (url,) in self._all("SELECT url FROM page")}
+            self._versions_at = seq, [version for version in named if version]
         return self._versions_at[1]
 
-    def _all(self, statement: str, *values: Any) -> Sequence[Any]:
+    def _all(self, statement: str, *values: Any) -> list[Any]:
         with self._faults():
-            return self._reader.exec_driver_sql(statement, values).all()
+            return self._connection.execute(statement, values).fetchall()
 
-    def _in(self, statement: str, values: Iterable[Any]) -> Sequence[Any]:
+    def _in(self, statement: str, values: Iterable[Any]) -> list[Any]:
         given = list(values)
-        return self._all(rows_in(statement, given), *given)
+        return self._all(rows_in(statement, given), *given) if given else []
 
     def state(self) -> tuple[int, str]:
         """Another value once the index has changed: the number of the last change, and the last
         run.
         """
-        return (found := self._state()).seq, found.run
+        found = self._state()
+        return found.seq, found.run
 
-    def _state(self) -> Any:
-        return self._all("SELECT * FROM state")[0]
+    def _state(self) -> IndexState:
+        return IndexState(*self._all("SELECT * FROM state")[0])
 
-    def write(self, work: Callable[[Connection], Any]) -> None:
-        """Do work on a connection, in one transaction."""
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: committed at the end, rolled back on an exception."""
         with self._faults():
-            self._database.write(work)
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                yield self._connection
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
         try:
-            with self._database.faults():
-                yield
-        except StoreError as error:
-            code = getattr(getattr(error.__cause__, "orig", None), "sqlite_errorcode", 0)
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", 0)
             kind = DamagedIndexError if code & 0xFF in _DAMAGE else SearchError
-            raise kind(f"search index: {error}") from error
+            raise kind(f"search index {self._path}: {error}") from error
 
     def close(self) -> None:
-        """Close the database; idempotent."""
-        self._reader.close()
-        with suppress(StoreError):
-            self._database.close()
+        """Close the file; idempotent."""
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+
+def _value(connection: sqlite3.Connection, statement: str) -> Any:
+    return connection.execute(statement).fetchone()[0]
+
+
+def _places(held: Sequence[Rows], table: int, row: int | None) -> list[int]:
+    """The places of the terms that a row of a table (0: pages, 1: passages) holds."""
+    return [place for place, rows in enumerate(held) if row in rows[table]]
 
 
 def _rarity(held: int, total: int) -> float:
@@ -404,8 +441,9 @@ def _rarity(held: int, total: int) -> float:
 
 
 def _hit(row: Any, score: float = 0.0) -> Hit:
-    path = tuple(row.headings.split(SEPARATOR)) if row.headings else ()
-    return Hit(row.id, row.key, row.hash, row.start, row.stop, path, row.digest, score)
+    number, key, content_hash, start, end, headings, digest = row
+    path = tuple(headings.split(SEPARATOR)) if headings else ()
+    return Hit(number, key, content_hash, start, end, path, digest, score)
 
 
 # The tables, and what is written into them: pages, passages, links to fragments.
@@ -455,88 +493,92 @@ INSERT INTO passage_words (passage_words, rank) VALUES ('automerge', 16);
 """
 
 
-def clear(connection: Connection) -> None:
+def clear(connection: sqlite3.Connection) -> None:
     """Empty the tables."""
     for table in ("page", "passage", "link"):
-        connection.exec_driver_sql(f"DELETE FROM {table}")  # noqa: S608
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608
         if table != "link":
-            connection.exec_driver_sql(
+            connection.execute(
                 f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')"  # noqa: S608
             )
-    connection.exec_driver_sql("UPDATE state SET seq = 0, run = '', dead = 0")
+    connection.execute("UPDATE state SET seq = 0, run = '', dead = 0")
 
 
 def replace_pages(
-    connection: Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]
+    connection: sqlite3.Connection, seqs: Mapping[bytes, int | None], pages: Sequence[LinkedPage]
 ) -> None:
     """Replace pages, given the numbers of their changes; what another process has indexed meanwhile
     stays as it is.
     """
-    state = connection.exec_driver_sql("SELECT * FROM state").one()
+    state = IndexState(*connection.execute("SELECT * FROM state").fetchone())
     todo = {key: seq for key, seq in seqs.items() if seq is None or seq > state.seq}
-    ids = tuple(
-        connection.exec_driver_sql(
-            rows_in("SELECT id FROM page WHERE key", todo), tuple(todo)
-        ).scalars()
-    )
-    dead = connection.exec_driver_sql(rows_in("DELETE FROM passage WHERE page", ids), ids).rowcount
-    connection.exec_driver_sql(rows_in("DELETE FROM link WHERE page", ids), ids)
-    connection.exec_driver_sql(rows_in("DELETE FROM page WHERE id", ids), ids)
+    known = connection.execute(rows_in("SELECT id FROM page WHERE key", todo), tuple(todo))
+    ids = tuple(number for (number,) in known)
+    dead = connection.execute(rows_in("DELETE FROM passage WHERE page", ids), ids).rowcount
+    connection.execute(rows_in("DELETE FROM link WHERE page", ids), ids)
+    connection.execute(rows_in("DELETE FROM page WHERE id", ids), ids)
     next_id = _add(connection, [page for page in pages if page[0].key in todo], state.next_id)
     seq = max([state.seq, *(one for one in todo.values() if one is not None)])
     values = (seq, next_id, state.dead + dead)
-    connection.exec_driver_sql("UPDATE state SET seq = ?, next_id = ?, dead = ?", values)
+    connection.execute("UPDATE state SET seq = ?, next_id = ?, dead = ?", values)
 
 
-def _add(connection: Connection, pages: Sequence[LinkedPage], next_id: int) -> int:
+def _add(connection: sqlite3.Connection, pages: Sequence[LinkedPage], next_id: int) -> int:
     """Cut pages into passages and insert them; returns the next free number."""
-    rows: dict[str, list[tuple[Any, ...]]] = {
-        "page": [],
-        "passage": [],
-        "link": [],
-        "page_words (rowid, title, hints, headings, parts)": [],
-        "passage_words (rowid, title, headings, body, parts)": [],
-    }
-    of_pages, of_passages, of_links, words_of_pages, words_of_passages = rows.values()
     for record, links, heading_ids in pages:
         number = next_id
-        next_id = next_id + 1
         content = record.content or ""
         found = list(islice(passages(content), MAX_PAGE_PASSAGES))
+        next_id += 1 + len(found)
         title, hints = outline_of(record)
         every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
         ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
-        of_pages.append((*ids, len(found), title, hints))
-        words_of_pages.append(
-            (number, title, hints, every, word_parts(f"{title}\n{hints}\n{every}"))
+        parts = word_parts(f"{title}\n{hints}\n{every}")
+        _insert(connection, "page", [(*ids, len(found), title, hints)])
+        _insert(
+            connection,
+            "page_words (rowid, title, hints, headings, parts)",
+            [(number, title, hints, every, parts)],
         )
-        parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
-        to_fragments = dict.fromkeys(
-            (number, url, part, text, 0) for text, url, _, part in parted if part
-        )
-        of_links += islice(to_fragments, MAX_LINKS)
         own = ((number, record.url, part, text, 1) for text, part in heading_ids or ())
-        of_links += islice(own, MAX_PAGE_PASSAGES)
-        title_parts = word_parts(title)
-        path: tuple[str, ...] = ()
-        headings = below = ""
-        for one in found:
-            if one.heading_path is not path:  # the passages of a section share theirs
-                path = one.heading_path
-                headings = SEPARATOR.join(path)
-                below = "\n".join([heading for heading in path if heading != title])
-            text = content[one.start : one.end]
-            digest = digest_of(text)
-            of_passages.append((next_id, number, one.start, one.end, headings, digest))
-            words_of_passages.append(
-                (next_id, title, below, text, f"{title_parts} {word_parts(text)}")
-            )
-            next_id += 1
-    for into, of_table in rows.items():
-        if of_table:
-            marks = ", ".join("?" * len(of_table[0]))
-            connection.exec_driver_sql(f"INSERT INTO {into} VALUES ({marks})", of_table)  # noqa: S608
+        of_links = [*_links(number, links), *islice(own, MAX_PAGE_PASSAGES)]
+        _insert(connection, "link", of_links)
+        _add_passages(connection, number, title, content, found)
     return next_id
+
+
+def _links(number: int, links: Iterable[Sequence[str]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a page's links to fragments, each once."""
+    parted = ((text[:MAX_LINK_TEXT], *url.partition("#")) for text, url in links)
+    rows = dict.fromkeys((number, url, part, text, 0) for text, url, _, part in parted if part)
+    return islice(rows, MAX_LINKS)
+
+
+def _add_passages(
+    connection: sqlite3.Connection, page: int, title: str, content: str, found: Sequence[Span]
+) -> None:
+    """Insert the passages of a page; their numbers follow its own."""
+    rows = []
+    of_words = []
+    title_parts = word_parts(title)
+    path: tuple[str, ...] = ()
+    headings = below = ""
+    for number, one in enumerate(found, page + 1):
+        if one.heading_path is not path:  # the passages of a section share theirs
+            path = one.heading_path
+            headings = SEPARATOR.join(path)
+            below = "\n".join([heading for heading in path if heading != title])
+        text = content[one.start : one.end]
+        rows.append((number, page, one.start, one.end, headings, digest_of(text)))
+        of_words.append((number, title, below, text, f"{title_parts} {word_parts(text)}"))
+    _insert(connection, "passage", rows)
+    _insert(connection, "passage_words (rowid, title, headings, body, parts)", of_words)
+
+
+def _insert(connection: sqlite3.Connection, into: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)  # noqa: S608
 
 
 def rows_in(statement: str, values: Collection[Any]) -> str:

@@ -244,7 +244,7 @@ def open_sqlite(path: Path) -> Database:
     engine.dialect = _sqlite_dialect()
     engine.update_execution_options(compiled_cache=_COMPILED)
     if not read_only:
-        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return Database(engine, str(path), read_only=read_only)
 
@@ -322,8 +322,8 @@ def open_postgresql(url: str) -> Database:
     return Database(engine, parsed.render_as_string(hide_password=True))
 
 
-def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Set the modes.
+def prepare_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
+    """Set the modes of a new connection.
 
     While another makes the file SQLite refuses the first at once, whatever the busy timeout is.
     """
