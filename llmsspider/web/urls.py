@@ -76,7 +76,7 @@ def split_route(url: str) -> tuple[str, str]:
     `#!/guide`, `#guide:~:`), else empty.
 
     A program in the page renders such a route as if it were a path: another page, not a place on
-    this one. What follows a `?` in it is not kept.
+    this one. What follows a `?` in it is not kept, but for a route that is written as an anchor.
 
     >>> split_route("https://e.com/#/guide?id=use"), split_route("https://e.com/a#b")
     (('https://e.com/', '#/guide'), ('https://e.com/a', ''))
@@ -84,7 +84,9 @@ def split_route(url: str) -> tuple[str, str]:
     ('https://e.com/', '')
     """
     page, _, fragment = url.partition("#")
-    if not (fragment.startswith(("/", "!")) or fragment.endswith(ANCHOR_ROUTE)):
+    if fragment.endswith(ANCHOR_ROUTE):
+        return page, f"#{fragment}"
+    if not fragment.startswith(("/", "!")):
         return page, ""
     path = fragment.partition("?")[0].partition("#")[0]
     return page, f"#{path}" if path.strip("!/") else ""

@@ -40,7 +40,7 @@ document.querySelector('[aria-controls]').onclick = () => {{ why.innerHTML = '<p
 
 SHARED = f"""
 app.innerHTML = '<main><h1>Shared</h1><p>{TEXT}</p><div role="tablist">' + ['npm', 'yarn'].map((name, at) =>
-  `<button role="tab" aria-selected="${{!at}}" aria-controls="one">${{name}}</button>`).join('')
+  `<a href="#${{name}}" role="tab" aria-selected="${{!at}}" aria-controls="one">${{name}}</a>`).join('')
   + '</div><div id="one" role="tabpanel"><pre><code>get it by npm</code></pre></div></main>';
 document.querySelectorAll('[role=tab]').forEach(tab => tab.onclick = () => {{
   document.querySelectorAll('[aria-controls=one]').forEach(other => other.setAttribute('aria-selected', other === tab));
@@ -101,7 +101,7 @@ addEventListener('message', event => { app.lastChild.innerHTML = event.data });
 """
 
 FRAMED = """
-app.innerHTML = '<nav>Stories of the library of components</nav><iframe src="/frame.html"></iframe>';
+app.innerHTML = '<nav>Stories of the library of components</nav><iframe sandbox="allow-scripts" src="/outer.html"></iframe>';
 """
 
 API = {"info": {"title": "Harbour"}, "paths": {"/ships": {"get": {"summary": "All ships"}}}}
@@ -126,7 +126,9 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
             "/": html("Home", f"<p>Home.</p>{links}"),
             **{f"/{name}": shell(setup + script) for name, script in scripts.items()},
             "/given": shell(GIVEN),
-            "/frame.html": f"<h1>Button</h1><p>{TEXT}</p>",
+            "/outer.html": "<iframe src='/frame.html'></iframe>",
+            "/frame.html": "<style>.alert { display: none }</style><div class='alert'><h1>No preview</h1>"
+            f"</div><div><h1>Button</h1><p>{TEXT}</p></div>",
             "/tells.html": f"<script>parent.postMessage('<h1>Told</h1><p>{TEXT}</p>', '*')</script>",
             **{f"/row/{number}": f"Row {number}." for number in range(4)},
             **{
@@ -170,6 +172,16 @@ WAYS = {
           .then(() => {{ app.innerHTML = `{DRAWN}` }})
     """,
     "closed": f"app.attachShadow({{mode: 'closed'}}).innerHTML = `<main>{DRAWN}</main>`",
+    "fragt": f"""
+        app.innerHTML = '<p>Wir verwenden Cookies.</p><button>Alle akzeptieren</button>';
+        app.querySelector('button').onclick = () => {{ app.innerHTML = `{DRAWN}` }}
+    """,
+    "reloads": f"""
+        app.innerHTML = document.cookie.includes('fine') ? `{DRAWN}`
+          : '<p>We use cookies.</p><a role="button">I agree</a>';
+        const button = app.querySelector('a');
+        if (button) button.onclick = () => {{ document.cookie = 'fine=1'; location.reload(); }}
+    """,
     "asks": f"""
         app.innerHTML = `<div role="dialog"><p>We use cookies, and value your privacy.</p>
           <button>Settings</button> <button>Accept all</button></div>`;

@@ -2,11 +2,16 @@
 // besides: by no, else by yes. Returns how many elements were clicked.
 (where, most, enough) => {
   let opened = 0;
-  const dialog = document.querySelector('body [role="dialog"], dialog[open], body [class*="consent"], body [id*="consent"], body [class*="cookie"]');
-  if (dialog && /cookies|consent|privacy/i.test(dialog.textContent)
+  const dialogs = '[role$="dialog"], dialog[open], [class*="consent"], [id*="consent"], [class*="cookie"]';
+  const isShort = document.body?.innerText.length < enough;
+  const dialog = isShort ? document.body : document.body?.querySelector(dialogs);
+  if (dialog && /cookie|consent|privacy/i.test(dialog.textContent)
     && document.body.innerText.length - dialog.innerText.length < enough) {
     const buttons = [...dialog.querySelectorAll('button:not([type="submit"]), [role="button"]')];
-    for (const answer of [/^(?:reject|decline|refuse|deny|only)\b/i, /^(?:i )?(?:accept|agree|allow|got it|ok|continue)\b/i]) {
+    const no = /^(?:reject|decline|refuse|deny|only|(?:alle )?ablehnen|(?:tout )?refuser|rechazar|rifiuta|recusar|拒否|отклонить)/i;
+    const yes = new RegExp('^(?:(?:i )?(?:accept|agree|allow|got it|ok|continue)\\b|(?:alle[ns]? )?(?:akzeptieren|zustimmen|erlauben)'
+      + '|(?:tout )?accepter|j.accepte|aceptar|acepto|accett[ao]|aceitar|同意|принять)', 'i');
+    for (const answer of [no, yes]) {
       const button = buttons.find(button => button.isConnected && answer.test(button.textContent.trim()));
       if (button) { button.click(); opened++; }
     }

@@ -1,5 +1,5 @@
 // The frames of a page that shows next to nothing besides: loads them (`enter`), or puts their text in their place.
-// Returns how many.
+// What a frame's own style hides is left out. Returns how many.
 (enter, most, enough) => {
   const frames = [...document.querySelectorAll('iframe')];
   if (enter) {
@@ -7,18 +7,24 @@
     copy?.querySelectorAll('nav, header, footer, aside, script, style, noscript').forEach(part => part.remove());
     if (!copy || copy.textContent.trim().length >= enough) return 0;
     const own = frames.filter(frame => new URL(frame.src, location.href).origin === location.origin).slice(0, most);
-    for (const frame of own) if (frame.src && !frame.srcdoc) frame.src = frame.src;
+    for (const frame of own) {
+      frame.removeAttribute('sandbox');
+      if (frame.src && !frame.srcdoc) frame.src = frame.src;
+    }
     return own.length;
   }
-  let count = 0;
-  for (const frame of frames.filter(frame => frame.getClientRects().length > 0)) {
+  const isShown = element => element.getClientRects().length > 0;
+  const replace = frame => {
     const body = frame.contentDocument?.body;
-    if (!body?.textContent.trim()) continue;
-    const part = document.createElement('section');
-    part.innerHTML = body.innerHTML;
+    if (!body) return;
+    for (const inner of [...body.querySelectorAll('iframe')].filter(isShown)) replace(inner);
+    if (!body.textContent.trim()) return;
+    const part = frame.ownerDocument.createElement('section');
+    const shown = [...body.childNodes].filter(node => node.nodeType !== 1 || isShown(node));
+    part.append(...shown.map(node => node.cloneNode(true)));
     part.querySelectorAll('script').forEach(script => script.remove());
     frame.replaceWith(part);
-    count++;
-  }
-  return count;
+  };
+  frames.filter(isShown).forEach(replace);
+  return frames.length;
 }

@@ -18,7 +18,8 @@
     const panel = open && (panelOf(open) ?? shared(open));
     if (panel) state.panels.set(open, [panel, panel.innerHTML]);
   }
-  const left = list => tabs(list).filter(tab => !(state.done.has(tab) || tab.closest('a[href]') || tab.disabled
+  const leads = tab => tab.closest('a[href]') && !/^#[\w-]*$/.test(tab.closest('a[href]').getAttribute('href'));
+  const left = list => tabs(list).filter(tab => !(state.done.has(tab) || leads(tab) || tab.disabled || !(panelOf(tab) ?? shared(tab))
     || tab.getAttribute('aria-selected') === 'true' || isDrawn(tab, tabs(list))));
   if (isLast) {
     const kept = [...document.querySelectorAll('[role="tabpanel"]')].map(panel => panel.innerHTML);

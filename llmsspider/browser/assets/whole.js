@@ -8,7 +8,7 @@ deepest => {
     const name = link.hash.slice(1);
     const isPlace = document.getElementById(name) || document.getElementsByName(name).length > 0;
     const isOwn = link.href.split('#')[0] === location.href.split('#')[0];
-    if (isOwn && !isPlace && /^(?!top$)\w[\w./-]*$/.test(name)) link.setAttribute('data-llmsspider-route', '');
+    if (isOwn && !isPlace && /^(?!top$)(?:\w[\w./-]*|\?[\w./=&-]+)$/.test(name)) link.setAttribute('data-llmsspider-route', '');
   }
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '';
   const hasShadow = [...document.querySelectorAll('*')].some(element => element.shadowRoot);
