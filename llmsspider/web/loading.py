@@ -14,10 +14,10 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from importlib.resources import files
 from importlib.util import find_spec
 from inspect import Parameter
 from itertools import takewhile
+from pkgutil import get_data
 from types import FunctionType
 from typing import Any, Literal, Protocol, cast
 
@@ -101,7 +101,7 @@ def converter_named(name: str) -> Converter:
 
 def shipped_table(package: str, name: str) -> dict[str, Any]:
     """Return what a TOML file of a package of ours holds, by its name without ending."""
-    return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads((get_data(package, f"{name}.toml") or b"").decode())
 
 
 # --- the extras of the package: what a plain install omits ---
