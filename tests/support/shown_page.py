@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forked import ROOT, fork, run_with
 
-QUICK = {"llmsspider.ui.app.REFRESH_SECS": 1, "llmsspider.ui.app.IDLE_SECS": 1}
+QUICK = {"llmsspider.ui.app.REFRESH_SECS": 1, "llmsspider.ui.app.IDLE_SECS": 3}
 """A page is drawn again so often; usually every two seconds while something goes on, else fifteen."""
 
 
