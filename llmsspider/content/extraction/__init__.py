@@ -45,6 +45,7 @@ from llmsspider.content.extraction.titles import (
     nest_sections,
     outer_title,
     own_title,
+    section_title,
     set_headline,
 )
 from llmsspider.content.extraction.tree import (
@@ -218,7 +219,9 @@ def _titled(root: _Element, main: _Element, title: str | None, generator: Genera
     whole = whole_title(root)
     outer = outer_title(root, main, title, whole)
     if outer is None and generator is UNKNOWN:
-        set_headline(main, title, whole)
+        outer = section_title(root, main, title, whole)
+        if outer is None:
+            set_headline(main, title, whole)
     elif outer is None and clear_site_name(main, title, whole):
         without_navigation(main)
     nest_sections(main)

@@ -70,11 +70,20 @@ def outer_title(
             )
             is_said = _key(text) in map(_key, inner)
             return None if is_said or (names_page and _key(text) not in last) else text
-    if own is not None:
-        fits = outside and _fits_better(outside[-1], own, main, whole or title)
-        return plain_text(outside[-1]) if fits else None
-    page = page_headline(root, title, whole)
-    if page is None or page.tag == "h1" or holds(main, "h2") or _in_navigation(page):
+    fits = (
+        own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
+    )
+    return plain_text(outside[-1]) if fits else None
+
+
+def section_title(
+    root: _Element, main: _Element, title: str | None, whole: str | None = None
+) -> str | None:
+    """Return the text of a heading below the first level that equals the `<title>` and stands before
+    a main content without such headings.
+    """
+    page = None if holds(main, "h1", "h2") else page_headline(root, title, whole)
+    if page is None or page.tag == "h1" or _in_navigation(page):
         return None
     before = takewhile(lambda element: element is not main, root.iter(page.tag, main.tag))
     return plain_text(page) if page in before else None
