@@ -11,6 +11,9 @@ from sites import html
 
 pytestmark = pytest.mark.browser
 
+ONCE = {"RETRY_TIMES": 0}
+"""A page that failed is not tried again at the end, which takes a while."""
+
 HERO = "Acme is the handbook for all who build things, and this stands on each of its pages. " * 8
 CHAPTERS = {
     name: f"<h1>{title}</h1><p>{title} is a chapter of its own, and this is what it says.</p>"
@@ -96,19 +99,6 @@ def test_pages_without_text_besides_their_navigation_are_shells(serve, run_crawl
     }
 
 
-def test_a_notice_in_any_words_is_no_document(serve, run_crawl):
-    """Neither where nothing is under way that would draw the page."""
-    menu = "<nav>" + "<a href='/two'>Chapter of the handbook</a> " * 12 + "</nav>"
-    notice = f"document.getElementById('app').innerHTML = `{menu}<main><p>Cargando…</p></main>`"
-    short = notice.replace("Cargando…", "Use it.")
-    site = serve(
-        {"/": html("Home", f"<p>Home.</p>{LINKS}"), "/one": shell(notice), "/two": shell(short)}
-    )
-    outcome = run_crawl(f"{site.url}/")
-    assert set(outcome.by_path(site.url)) == {"/", "/two"}
-    assert outcome.stats["llms/errors/network"] == 1
-
-
 def test_a_place_that_holds_a_long_notice_is_rendered_to_see(serve, run_crawl):
     notice = "We are loading the handbook for you; please wait while its chapters are fetched. " * 3
     chapters = {path: f"{body}{LINKS}<p>{HERO}</p>" for path, body in CHAPTERS.items()}
@@ -123,27 +113,6 @@ def test_a_place_that_holds_a_long_notice_is_rendered_to_see(serve, run_crawl):
     documents = run_crawl(f"{site.url}/").by_path(site.url)
     assert set(documents) == set(CHAPTERS)
     assert not any("please wait" in document["content"] for document in documents.values())
-
-
-def test_a_heading_that_says_that_the_data_failed_is_no_document(serve, run_crawl):
-    """Whatever else the page shows; one that shows its text beside what failed is a document."""
-    menu = "".join(
-        f"<li><a href='/one'>Chapter {number} of the handbook</a>" for number in range(30)
-    )
-    failed = f"<h1>Something went wrong</h1><p>Please try again.</p><aside><ul>{menu}</ul></aside>"
-    fine = f"<h1>Status</h1><p>{HERO}</p>"
-    draw = "const answer = await fetch('/data.json'); app.innerHTML = answer.ok ? '' : %s"
-    site = serve(
-        {
-            "/": html("Home", f"<p>Home.</p>{LINKS}"),
-            "/one": shell(draw % json.dumps(failed)),
-            "/two": shell(draw % json.dumps(fine)),
-            "/data.json": Reply("no", status=500),
-        }
-    )
-    outcome = run_crawl(f"{site.url}/")
-    assert set(outcome.by_path(site.url)) == {"/", "/two"}
-    assert outcome.stats["llms/errors/network"] == 1
 
 
 def test_places_that_stay_empty_cost_one_rendering(serve, run_crawl):
@@ -206,14 +175,14 @@ def test_what_a_rendered_page_says_of_itself_is_judged(serve, run_crawl):
     site = serve({"/": shell(script), "/data": shell(data), "/data.json": there})
     url = f"{site.url}/"
     paths = {"/", "/#!one", "/#!two", "/data"}
-    assert set(run_crawl(url).by_path(site.url)) == paths
+    assert set(run_crawl(url, settings=ONCE).by_path(site.url)) == paths
     site.pages["/data.json"] = Reply("no", status=500)
-    kept = run_crawl(url)
+    kept = run_crawl(url, settings=ONCE)
     assert set(kept.by_path(site.url)) == paths
     assert {document["change"] for document in kept.documents} == {"unchanged"}
     del site.pages["/data.json"]
     for _run in range(2):
-        gone = run_crawl(url)
+        gone = run_crawl(url, settings=ONCE)
     assert gone.by_path(site.url)["/data"]["change"] == "deleted"
 
 
@@ -274,20 +243,35 @@ def test_routes_that_are_written_as_anchors_are_pages_where_a_program_listens(se
     assert "Two is a chapter" in documents["/app#?page=two"]["content"]
 
 
-def test_logins_and_notices_that_scripts_draw_are_no_documents(serve, run_crawl):
-    walls = {
-        "/login": ("Sign in", "<p>Who is it?</p><form><input type='password'></form>"),
-        "/terms": ("Before you continue", "<p>Accept our terms.</p><button>Continue</button>"),
-        "/about": ("Sign in", f"<p>How people sign in.</p>{CHAPTERS['/one']}"),
-    }
-    links = "".join(f"<a href='{path}'>x</a>" for path in walls)
+MENU = "".join(f"<li><a href='/fine'>Chapter {number} of the handbook</a>" for number in range(30))
+FAILED = f"<h1>Something went wrong</h1><p>Please try again.</p><aside><ul>{MENU}</ul></aside>"
+WALLS = {
+    "/login": ("Sign in", "<p>Who is it?</p><form><input type='password'></form>"),
+    "/terms": ("Before you continue", "<p>Accept our terms.</p><button>Continue</button>"),
+    "/about": ("Sign in", f"<p>How people sign in.</p>{CHAPTERS['/one']}"),
+}
+
+
+def test_what_scripts_draw_in_place_of_a_page_is_no_document(serve, run_crawl):
+    """Logins, notices in any words where nothing is under way that would draw the page, and headings
+    that say that its data failed, whatever else it shows; a page with text of its own besides is.
+    """
+    notice = f"app.innerHTML = `<nav>{MENU}</nav><main><p>%s</p></main>`"
+    draw = "const answer = await fetch('/data.json'); app.innerHTML = answer.ok ? '' : %s"
     drawn = {
-        path: shell(f"document.title = '{title}'; app.innerHTML = `<h1>{title}</h1>{text}`")
-        for path, (title, text) in walls.items()
+        "/waits": shell(notice % "Cargando…"),
+        "/short": shell(notice % "Use it."),
+        "/failed": shell(draw % json.dumps(FAILED)),
+        "/fine": shell(draw % json.dumps(f"<h1>Status</h1><p>{HERO}</p>")),
     }
-    site = serve({"/": html("Home", f"<p>Home.</p>{links}"), **drawn})
-    outcome = run_crawl(f"{site.url}/")
-    assert set(outcome.by_path(site.url)) == {"/", "/about"}
+    for path, (title, text) in WALLS.items():
+        drawn[path] = shell(f"document.title = '{title}'; app.innerHTML = `<h1>{title}</h1>{text}`")
+    links = "".join(f"<a href='{path}'>x</a>" for path in drawn)
+    home = html("Home", f"<p>Home.</p>{links}")
+    site = serve({"/": home, **drawn, "/data.json": Reply("no", status=500)})
+    outcome = run_crawl(f"{site.url}/", settings=ONCE)
+    assert set(outcome.by_path(site.url)) == {"/", "/short", "/fine", "/about"}
+    assert outcome.stats["llms/errors/network"] == 2
     assert outcome.stats["llms/errors/auth"] == outcome.stats["llms/errors/http"] == 1
 
 
