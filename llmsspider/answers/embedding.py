@@ -68,6 +68,12 @@ def _made(path: object, make: Callable[[Any], Any]) -> Any:
     return made
 
 
+def model_of(embedder: Embedder) -> str:
+    """The name of what makes the vectors: the attribute `model`, else the path of the class."""
+    kind = type(embedder)
+    return str(getattr(embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
+
+
 class VectorIndex:
     """The vectors of a source, in one SQLite file; unit vectors of 32-bit floats."""
 
@@ -76,8 +82,7 @@ class VectorIndex:
         self._connection = sqlite3.connect(
             path, isolation_level=None, timeout=30, check_same_thread=False
         )
-        kind = type(embedder)
-        model = str(getattr(embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
+        model = model_of(embedder)
         self._connection.executescript(
             "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS meta (model TEXT);CREATE TABLE IF"
             " NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;"

@@ -8,7 +8,7 @@ prove for the host; else there is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote
@@ -120,11 +120,12 @@ def fragments_of(
 ) -> list[str | None]:
     """Return the fragment of each heading of a page, None for one without.
 
-    By a `rule` the title gets none; of headings for which it makes the same id the first gets it.
+    By a `rule`, given where no id is known, the title gets none; of headings for which it makes the
+    same id the first gets it.
     Where there is one that is not known it is empty.
     """
-    own: dict[str, list[str]] = {}
     named: dict[str, str] = {}
+    own: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for one in known:
         named.setdefault(slug(one.fragment), one.fragment)
@@ -136,17 +137,27 @@ def fragments_of(
     made_before: set[str | None] = set()
     for head in heads:
         name = slug(head.text)
-        made = rule(head.text) if rule is not None and head.level and not own else None
-        ids = own.get(name, ())
-        if ids:
-            found.append(ids.pop(0) if len(ids) > 1 else ids[0])
+        made = rule(head.text) if rule is not None and head.level else None
+        if name in own:
+            found.append(_next(own[name]))
         elif made and slug(texts.get(name, made)) == name:
             found.append("" if made in made_before else made)
         else:
-            endings = (named[one] for one in named if one.endswith(name) and len(name) > MIN_ENDING)
-            found.append(texts.get(name) or named.get(name) or next(endings, made))
+            found.append(texts.get(name) or _linked(name, named) or made)
         made_before.add(made)
     return found
+
+
+def _next(ids: list[str]) -> str:
+    """The next id of headings of one text; the last one stays for those that follow."""
+    return ids.pop(0) if len(ids) > 1 else ids[0]
+
+
+def _linked(name: str, named: Mapping[str, str]) -> str | None:
+    """The fragment of this name, or the first one whose name ends with it, as that of a member."""
+    if name in named or len(name) <= MIN_ENDING:
+        return named.get(name)
+    return next((fragment for one, fragment in named.items() if one.endswith(name)), None)
 
 
 def place_of(heads: Sequence[Block], heading: str, start: int, end: int) -> int | None:

@@ -193,8 +193,8 @@ class SourceIndex:
         spelled = [self._spelled(term, as_typed=as_typed) for term in query.terms]
         held = [rows for _, rows in spelled]
         unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
-        required = [place for place, term in enumerate(query.terms) if term.required]
-        if any(not held[place][1] for place in required):
+        required = query.required
+        if not all(held[place][1] for place in required):
             return Candidates(unknown=unknown)
         terms = [term for term, _ in spelled]
         of_pages, of_passages = self._scores([term.match for term in terms], held, required)
@@ -203,8 +203,10 @@ class SourceIndex:
         numbers = dict(self._in("SELECT key, id FROM page WHERE id", of_pages))
         found.pages = {key: of_pages[number] for key, number in numbers.items()}
         best = {hit.page: hit.id for hit in sorted(found.passages, key=lambda hit: hit.score)}
-        for key in best.keys() | numbers.keys():
-            found.held[key] = _places(held, 0, numbers.get(key)) + _places(held, 1, best.get(key))
+        found.held = {
+            key: _places(held, 0, numbers.get(key)) + _places(held, 1, best.get(key))
+            for key in best.keys() | numbers.keys()
+        }
         found.signals |= self._signals(found.pages.keys() - found.signals.keys())
         found.unknown = unknown
         return found

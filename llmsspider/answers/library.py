@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from llmsspider.answers.embedding import Embedder, VectorIndex
 from llmsspider.answers.fragments import encoded, fragments_of, place_of
 from llmsspider.answers.index import DamagedIndexError, SourceIndex
 from llmsspider.answers.ranking import (
+    Candidates,
     Found,
     Hit,
     RankedPage,
@@ -40,7 +41,7 @@ from llmsspider.answers.ranking import (
     rank,
     shown_of,
 )
-from llmsspider.answers.words import Query, corrected, parse_query, words
+from llmsspider.answers.words import Query, Term, corrected, parse_query, words
 from llmsspider.content.markdown.sections import Block, headings_of
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
@@ -92,6 +93,12 @@ class Shown:
     words: frozenset[str]
     also: list[str] = field(default_factory=list)
 
+    def is_in(self, section: str) -> bool:
+        """Return whether the page's section of llms.txt has this in its name."""
+        entry = self.record.llms
+        own = entry.section if entry else None
+        return section.casefold() in (own or "").casefold()
+
     def is_like(self, other: Shown) -> bool:
         """Return whether a page of the same source has the same text."""
         common = len(self.words & other.words)
@@ -137,24 +144,27 @@ class OpenSource:
         query = parse_query(text)
         found = self.index.candidates(query, as_typed=as_typed)
         note = None
-        missing = [" ".join(term.words) for term in found.unknown if term.words]
-        quoted = [" ".join(term.words) for term in query.terms if term.required]
-        if quoted and not (found.passages or found.pages):
+        missing = dict.fromkeys(_typed(found.unknown))
+        quoted = _typed(term for term in query.terms if term.required)
+        if found.passages or found.pages:
+            note = f"{MISSING}{', '.join(missing)}" if missing else None
+        elif quoted:
             query = query.without_quotes
             found = self.index.candidates(query)
             note = f"no page has {', '.join(map(repr, quoted))} word for word"
-        elif found.passages or found.pages:
-            note = f"{MISSING}{', '.join(dict.fromkeys(missing))}" if missing else None
         elif query.terms and not as_typed:
             tried, instead = corrected(query, found.unknown, self.index.vocabulary())
             if instead:
-                others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
                 found = self.index.candidates(tried)
+                others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
                 note = f"nothing was found; searched for {others}"
+        return Found(self.name, query, self._ranked(query, found), note)
+
+    def _ranked(self, query: Query, found: Candidates) -> list[RankedPage]:
         ranked = rank(query, found)
-        if self.vectors is not None and query.text:
-            ranked = fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
-        return Found(self.name, query, ranked, note)
+        if self.vectors is None or not query.text:
+            return ranked
+        return fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
 
     def shown(self, page: RankedPage, *, code: bool) -> Shown | None:
         """The page, read from the store; None where it has no passage, or none with `code`, and
@@ -231,6 +241,11 @@ class OpenSource:
         self.store.close()
 
 
+def _typed(terms: Iterable[Term]) -> list[str]:
+    """The words of terms, as a reader types them."""
+    return [" ".join(term.words) for term in terms if term.words]
+
+
 def results_of(
     query: Query,
     places: Sequence[tuple[OpenSource, RankedPage]],
@@ -241,14 +256,12 @@ def results_of(
     """The results for pages in their order; of passages of a source with the same text there is
     one, with the addresses of the other pages.
     """
-    wanted = (section or "").casefold()
     chosen: list[Shown] = []
     for place, (source, page) in enumerate(places):
         if len(chosen) >= limit and not place % READ_AHEAD:
             break  # pages with the same text are found among the next ones, too
         shown = source.shown(page, code=kind == "code")
-        entry = shown.record.llms if shown is not None else None
-        if shown is None or wanted not in ((entry and entry.section) or "").casefold():
+        if shown is None or not shown.is_in(section or ""):
             continue
         same = next((one for one in chosen if one.is_like(shown)), None)
         if same is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
@@ -279,14 +279,19 @@ def pooled(found: Sequence[Found]) -> list[tuple[Found, RankedPage]]:
     pages = []
     for one in found:
         ranked = one.ranked[:MAX_POOLED]
-        strength = max((sum(rarity[term] for term in page.held) for page in ranked), default=0.0)
-        if one.query.words.intersection(words(one.source)):
-            strength *= NAMED_SOURCE
+        strength = _strength(one, ranked, rarity)
         scores = accumulate((page.score for page in ranked), min)
         for page, score in zip(ranked, scores, strict=True):
             share = score / (ranked[0].score or 1.0)
             pages.append((one, replace(page, score=strength * share)))
     return sorted(pages, key=lambda entry: -entry[1].score)
+
+
+def _strength(found: Found, ranked: Sequence[RankedPage], rarity: Mapping[int, float]) -> float:
+    """How well the best page of a source fits: by the rarity of the terms it holds."""
+    strength = max((sum(rarity[term] for term in page.held) for page in ranked), default=0.0)
+    is_named = not found.query.words.isdisjoint(words(found.source))
+    return strength * NAMED_SOURCE if is_named else strength
 
 
 SECOND = 400
@@ -404,15 +409,20 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
         raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
     if versions:
         return versions[-1]
+    raise UnknownSourceError(f"source {wanted!r} is not known; {_meant(name, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """Say which sources may be meant by a name that none has."""
+    if not known:
+        return "nothing has been crawled yet"
     plain = {one: one.partition("@")[0].casefold() for one in sorted(known)}
     like = difflib.get_close_matches(name.casefold(), set(plain.values()), n=5, cutoff=0.5)
     near = [one for one in known if name.casefold() in one.casefold()]
     near += [one for close in like for one in plain if plain[one] == close and one not in near]
-    there = (
-        f"there are {', '.join(sorted(known)[:10])}" if known else "nothing has been crawled yet"
+    return (
+        f"did you mean {', '.join(near[:5])}?" if near else f"there are {', '.join([*plain][:10])}"
     )
-    there = f"did you mean {', '.join(near[:5])}?" if near else there
-    raise UnknownSourceError(f"source {wanted!r} is not known; {there}")
 
 
 _AS_PEP_440 = (

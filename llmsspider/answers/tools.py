@@ -6,8 +6,9 @@ by this program.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from llmsspider.answers.words import parse_query
 from llmsspider.content.markdown.sections import Block
 from llmsspider.errors import SearchError
 from llmsspider.items import THIRD_PARTY
-from llmsspider.store import OUTLINE, Store
+from llmsspider.store import OUTLINE, PageRecord, Store
 from llmsspider.web.trees import tree_of
 
 MAX_READ = 50_000
@@ -188,25 +189,15 @@ class Tools:
         """List the pages of a source, or of a section of it, by section, in the site's own order."""
         opened = self.library.open(source)
         records = [one.record for one in opened.store.iter_pages("url", OUTLINE)]
-        listed = sorted(
-            (one for one in records if one.llms), key=lambda one: one.llms.order if one.llms else 0
-        )
-        entries = []
-        for one in (*listed, *(one for one in records if not one.llms)):
-            own, notes = (one.llms.section, one.llms.description) if one.llms else (None, None)
-            about = notes or one.description
-            own = own or urlsplit(one.url).path.rpartition("/")[0] or "/"
-            entry: dict[str, Any] = {"section": own, "title": one.title or one.url, "url": one.url}
-            if section is None or section.casefold() in own.casefold():
-                entries.append(entry | {"page_id": one.id, "description": about and about[:160]})
+        records.sort(key=lambda one: one.llms.order if one.llms else math.inf)
+        every = map(_entry, records)
+        wanted = (section or "").casefold()
+        entries = [entry for entry in every if wanted in entry["section"].casefold()]
         data, following = _listing(opened.name, entries, offset)
         version = _version(opened.name, records[0].url) if records else None
         lines = [f"{len(entries)} pages of {opened.name}{_of_version(version)}", THIRD_PARTY]
         for named, of_section in groupby(data["entries"], lambda entry: entry["section"]):
-            lines.append(f"\n{named}")
-            for entry in of_section:
-                about = f" ({entry['description']})" if entry["description"] else ""
-                lines.append(f"- {entry['title']}: {entry['url']}{about}")
+            lines += [f"\n{named}", *map(_line, of_section)]
         return data, "\n".join([*lines, *(f"\n{line}" for line in following)])
 
     def changes(self, source: str | None = None, since: str = "last", offset: Offset = 0) -> Answer:
@@ -255,6 +246,25 @@ def _since(store: Store, since: str) -> int:
         raise SearchError(f"since={since[:50]!r}: {accepted}") from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return next((run.seq_before for run in runs if run.started_at >= moment), store.last_seq())
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    about = f" ({entry['description']})" if entry["description"] else ""
+    return f"- {entry['title']}: {entry['url']}{about}"
+
+
+def _entry(record: PageRecord) -> dict[str, Any]:
+    """The entry of an outline for a page."""
+    noted = record.llms
+    about = (noted and noted.description) or record.description
+    folder = urlsplit(record.url).path.rpartition("/")[0]
+    return {
+        "section": (noted and noted.section) or folder or "/",
+        "title": record.title or record.url,
+        "url": record.url,
+        "page_id": record.id,
+        "description": about and about[:160],
+    }
 
 
 def _listing(

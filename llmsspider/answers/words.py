@@ -197,6 +197,11 @@ class Query:
         return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
 
     @property
+    def required(self) -> list[int]:
+        """The places of the quoted terms."""
+        return [place for place, term in enumerate(self.terms) if term.required]
+
+    @property
     def plain_words(self) -> frozenset[str]:
         """The words that stand alone, not those of identifiers such as `max-new-file-size`."""
         typed = [words(word) for word in self.text.split()]

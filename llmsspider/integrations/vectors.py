@@ -7,14 +7,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from filelock import FileLock
 
-from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of
+from llmsspider.answers.embedding import BATCH, Embedder, embedded, embedder_of, model_of
 from llmsspider.answers.library import store_id
 from llmsspider.content.markdown.chunks import Chunker, ChunkRow
 from llmsspider.crawler.requests import RunComponent
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
     from llmsspider.crawler.parts import Config, KnownPages, Outputs
     from llmsspider.crawler.run import Run
+    from llmsspider.items import Document
     from llmsspider.store import Store, Stores
+    from llmsspider.store.records import StoredPage
 
 logger = logging.getLogger(__name__)
 
@@ -154,29 +157,10 @@ class VectorStorePipeline(RunComponent):
         """Bring the rows of a source in step with its pages; returns how many were written and
         removed.
         """
-        kind = type(self.embedder)
-        model = str(getattr(self.embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
-        counts = getattr(self.chunker.count, "__qualname__", "")
-        made_of = {
-            "store": store_id(store),
-            "model": model,
-            "chunks": f"{self.chunker.size} {counts}",
-        }
-        state = dict(self.state(source))
-        if {**state, **made_of} != state or state["seq"] > store.last_seq():
-            if state:
-                self.remove(source, None)
-            state = {**made_of, "seq": 0}
-            self.keep_state(source, state)
+        state = self._begun_state(store, source)
         written = removed = 0
         for pages in batches(documents(store, source, state["seq"]), PAGES):
-            rows = {
-                row.id: row
-                for page in pages
-                if page.change != "deleted"
-                for row in self.chunker.replay(page)
-                if row.id
-            }
+            rows = self._rows(pages)
             known = self.vectors(source, [page.id for page in pages])
             vectors = {
                 **known,
@@ -192,6 +176,28 @@ class VectorStorePipeline(RunComponent):
             state["seq"] = pages[-1].seq
             self.keep_state(source, state)
         return written, removed
+
+    def _begun_state(self, store: Store, source: str) -> dict[str, Any]:
+        """What is kept of a source; its rows are removed where they were made otherwise."""
+        counts = getattr(self.chunker.count, "__qualname__", "")
+        made_of = {
+            "store": store_id(store),
+            "model": model_of(self.embedder),
+            "chunks": f"{self.chunker.size} {counts}",
+        }
+        state = dict(self.state(source))
+        if {**state, **made_of} != state or state["seq"] > store.last_seq():
+            if state:
+                self.remove(source, None)
+            state = {**made_of, "seq": 0}
+            self.keep_state(source, state)
+        return state
+
+    def _rows(self, pages: Iterable[Document]) -> dict[str, ChunkRow]:
+        """The chunks of pages by id; a deleted page has none."""
+        living = (page for page in pages if page.change != "deleted")
+        chunks = chain.from_iterable(map(self.chunker.replay, living))
+        return {row.id: row for row in chunks if row.id}
 
     def _embed(self, rows: Sequence[ChunkRow]) -> dict[str, Vector]:
         """The vectors of chunks by id, of title, headings and text."""

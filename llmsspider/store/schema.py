@@ -420,15 +420,20 @@ def _upgrade(
     connection.execute(update(meta).where(meta.c.key == "version").values(value=str(wanted)))
 
 
+_TABLES = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = 'llmsspider'",
+}
+
+
 def _version(connection: Connection, database: Database) -> int:
     """The version found; 0 for an empty database.
 
     Raises `StoreError` when the tables are not ours.
     """
-    tables = inspect(connection).get_table_names(
-        schema=None if database.is_sqlite else POSTGRESQL_SCHEMA
-    )
-    if not {*tables} - {TURN_TABLE}:
+    # SQLAlchemy's inspector takes longer than all else of an opening
+    tables = set(connection.exec_driver_sql(_TABLES[connection.dialect.name]).scalars())
+    if not tables - {TURN_TABLE}:
         return 0
     version_of = select(meta.c.value).where(meta.c.key == "version")
     value = connection.execute(version_of).scalar() if meta.name in tables else None
