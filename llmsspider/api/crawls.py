@@ -27,7 +27,7 @@ from llmsspider.config.arguments import (
 from llmsspider.config.settings import Config
 from llmsspider.config.sources import default_name
 from llmsspider.content.formats import ContentHandler
-from llmsspider.errors import ArgumentsError, CrawlError, ResolveError, StoreError
+from llmsspider.errors import ArgumentsError, CrawlError, LlmsspiderError, ResolveError, StoreError
 from llmsspider.extensions.pipe import DOCUMENT, END, FRAME, DocumentPipe, send_end
 from llmsspider.items import Document, document_of
 from llmsspider.output import exports
@@ -110,17 +110,20 @@ class _Crawl:
             problems = [line.partition(": ")[2] or line for line in said]
             raise ArgumentsError(problems or ["the crawl was refused"])
         if self._ended is None:
-            store_failed = (
-                self.exit_code == 1 and said[-1:] and said[-1].startswith("scrapy crawl ")
-            )
-            code = self.exit_code or 0
-            died = f"signal {-code}" if code < 0 else (said or [f"exit code {code}"])[-1]
-            last = said[-1].partition(": ")[2] if store_failed else f"the crawl failed: {died}"
-            raise (StoreError if store_failed else CrawlError)(f"{self._name}: {last}")
+            raise self._death(said)
         if self._ended["outcome"] == "store_failed":
             raise StoreError(self._ended["problem"])
         if self.exit_code:
             raise CrawlError(self._ended["problem"])
+
+    def _death(self, said: list[str]) -> LlmsspiderError:
+        """The error of a crawl that ended without a word, from the last lines of its log."""
+        code = self.exit_code or 0
+        last = said[-1] if said else f"exit code {code}"
+        if code == 1 and last.startswith("scrapy crawl "):
+            return StoreError(f"{self._name}: {last.partition(': ')[2]}")
+        died = f"signal {-code}" if code < 0 else last
+        return CrawlError(f"{self._name}: the crawl failed: {died}")
 
 
 class Crawl(_Crawl):
@@ -302,9 +305,11 @@ def resolve(
         ArgumentsError: an argument or setting is wrong; one line each.
         ResolveError: no page was obtained; the message says why.
     """
-    given = {**(arguments or {}), "url": start_url(url)}
-    if depth is not None or "max_depth" not in given:
-        given["max_depth"] = "" if depth is None else str(depth)  # not what an earlier call kept
+    # without a depth: not that which an earlier call kept
+    limit = {"max_depth": "" if depth is None else str(depth)}
+    given = {**limit, **(arguments or {}), "url": start_url(url)}
+    if depth is not None:
+        given |= limit
     end = math.inf if timeout_secs is None else time.monotonic() + timeout_secs
 
     def watch(_counts: dict[str, Any]) -> None:

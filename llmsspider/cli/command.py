@@ -100,18 +100,20 @@ class OneLineCommand(DescribedCommand):
             for problem in error.problems:
                 self.fail(problem, WRONG)
         except UnknownSourceError as error:
-            url = next((word for word in args if "://" in word and fault(word) is None), None)
-            self.fail(str(error) if url is None else self._of_page(url), WRONG)
+            self.fail(self._of_page(args) or str(error), WRONG)
         except (MirrorError, StoreError, SearchError) as error:
             self.fail(str(error), FAILED)
         except OSError as error:
             where = getattr(opts, "output", None) or error.filename or "stdout"
             self.fail(f"{where}: {error.strerror or error}", FAILED)
 
-    def _of_page(self, url: str) -> str:
+    def _of_page(self, args: list[str]) -> str | None:
         """Return in one line what to type in place of the address of a page: the sources that hold
-        it, else a crawl.
+        it, else a crawl; None where no word is an address.
         """
+        url = next((word for word in args if "://" in word and fault(word) is None), None)
+        if url is None:
+            return None
         stores = self.stores()
 
         def holds(record: SourceRecord) -> bool:

@@ -17,6 +17,7 @@ from llmsspider.answers.ranking import choose_source
 from llmsspider.api.crawl_process import CRAWL, options_for_pipe
 from llmsspider.config.sources import default_name
 from llmsspider.errors import SearchError
+from llmsspider.store.records import RunRecord
 from llmsspider.web.child_processes import OWN_GROUP, interrupt
 from llmsspider.web.urls import require_http_url
 
@@ -84,17 +85,9 @@ class CrawlProcesses:
             with self._library.store(name) as store:
                 status |= {"status": record.status, "pages": record.pages}
                 for last in store.runs()[-1:]:
-                    done = last.counts.get("documents")
-                    complete = last.complete if last.finished_at else None
-                    status |= {"run": last.id, "documents": done if isinstance(done, int) else None}
-                    status |= {"errors": last.errors, "filtered": last.filtered}
-                    status |= {"complete": complete, "outcome": last.outcome, "why": last.why}
+                    status |= _ending(last)
         if not running and (error := self._error(source)):
-            kind, colon, _ = error.partition(":")
-            status["error"] = {
-                "kind": kind if colon and kind.isidentifier() else "failed",
-                "message": error,
-            }
+            status["error"] = {"kind": _kind(error), "message": error}
         return status, "\n".join(
             f"{name}: {value}" for name, value in status.items() if value is not None
         )
@@ -177,3 +170,22 @@ class CrawlProcesses:
             line.partition(" ERROR: ")[2] or line for line in lines if " ERROR: " in line
         ] or lines[-1:]
         return said[-1][:500] if said else None
+
+
+def _kind(error: str) -> str:
+    kind, colon, _ = error.partition(":")
+    return kind if colon and kind.isidentifier() else "failed"
+
+
+def _ending(run: RunRecord) -> dict[str, Any]:
+    """What a client is told of a run: how far it came, and how it ended."""
+    done = run.counts.get("documents")
+    return {
+        "run": run.id,
+        "documents": done if isinstance(done, int) else None,
+        "errors": run.errors,
+        "filtered": run.filtered,
+        "complete": run.complete if run.finished_at else None,
+        "outcome": run.outcome,
+        "why": run.why,
+    }

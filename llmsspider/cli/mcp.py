@@ -9,10 +9,11 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,7 @@ def main(argv: Sequence[str]) -> int:
         embedder_of(config.embedder)  # is one
         places = stores_of(config, options.folders)
         listed = [place.list_sources() for place in places]
-        sources, problems = (
-            [one for part in parts for one in part] for parts in zip(*listed, strict=True)
-        )
+        sources, problems = (list(chain(*parts)) for parts in zip(*listed, strict=True))
     except LlmsspiderError as error:
         _warn(*error.problems)
         return WRONG
@@ -96,20 +95,34 @@ def main(argv: Sequence[str]) -> int:
         _warn(*problems)
         return FAILED
     if options.print_config:
-        if not sources and not options.allow_crawl:
-            _warn(f"nothing has been crawled yet; {crawl_command('URL')} comes first")
-            return FAILED
-        sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
-        return 0
+        return _print_config(options, argv, is_empty=not sources)
+    where = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
+    serve(options, address, partial(open_library, places, config.embedder), {**where, **given})
+    return 0
+
+
+def _print_config(options: argparse.Namespace, argv: Sequence[str], *, is_empty: bool) -> int:
+    if is_empty and not options.allow_crawl:
+        _warn(f"nothing has been crawled yet; {crawl_command('URL')} comes first")
+        return FAILED
+    sys.stdout.write(configuration(options.print_config, _placed(options, argv)) + "\n")
+    return 0
+
+
+def serve(
+    options: argparse.Namespace,
+    address: tuple[str, int] | None,
+    opened: Callable[[], Library],
+    settings: Mapping[str, str],
+) -> None:
+    """Serve over HTTP at an address, or on stdio; `settings` are those of crawls."""
     from llmsspider.answers import mcp  # noqa: PLC0415  # the SDK is an extra, and takes a second
 
-    opened = partial(open_library, places, config.embedder)
-    where = {name: settings.get(name) or "" for name in ("LLMS_DATA_DIR", "LLMS_STORE_URL")}
     libraries = mcp.Libraries(opened)
     own = opened()
     with (
         closing(own),
-        closing(CrawlProcesses(own, {**where, **given})) as crawls,
+        closing(CrawlProcesses(own, settings)) as crawls,
         closing(libraries),
     ):
         server = mcp.make_server(libraries, crawls.tools if options.allow_crawl else ())
@@ -125,7 +138,6 @@ def main(argv: Sequence[str]) -> int:
                 url = f"http://{host_and_port(*address)}{mcp.PATH}"
                 _warn(f"{url}, Ctrl-C ends it; it answers to {', '.join(hosts)}")
                 mcp.serve_http(server, *address, hosts=hosts, token=os.environ.get(TOKEN_VARIABLE))
-    return 0
 
 
 def _end(crawls: CrawlProcesses, libraries: Any, *_: object) -> None:

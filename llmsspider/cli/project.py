@@ -15,7 +15,7 @@ import os
 import pkgutil
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from scrapy.spiderloader import SpiderLoader
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings
 
-from llmsspider.api.folders import PLACES, tree_of, trees_here
+from llmsspider.api.folders import PLACES, Tree, tree_of, trees_here
 from llmsspider.cli.options import OneLineParser, pairs
 from llmsspider.cli.summaries import SUMMARIES
 from llmsspider.config.sources import default_name
@@ -125,32 +125,48 @@ def _located(
     """
     wanted = command.syntax().replace("[options]", "").split()
     of_all = name == "sources"  # of a store, which is that of the one folder here
-    if not of_all and (not wanted or wanted[0].strip("<[]>").lower() != "source"):
+    if not of_all and "".join(wanted[:1]).strip("<[]>").lower() != "source":
         return args
     tree = None if of_all or not args else tree_of(Path(args[0]))
     if tree is not None:
         args = [tree.source, *args[1:]]
-    elif any(pair.startswith(f"{name}=") for pair in opts.set for name in PLACES):
+    elif _has_place(opts):
         return args  # the place of the stores was given
     else:
-        here = trees_here()
         required = sum("[" not in word for word in wanted)
         named = None if of_all or len(args) < max(required, 1) else args[0]
-        fitting = [tree for tree in here if tree.source == named] or here
-        if not fitting:
+        tree = _tree_here(named)
+        if tree is None:
             return args
-        if len(fitting) > 1 and fitting is here:
-            several = "several folders here hold documentation"
-            what = several if named is None else f"{named!r} is none of the folders here"
-            raise ArgumentsError(
-                [f"{what}: name one of {', '.join(str(tree.folder) for tree in here)}"]
-            )
-        tree = fitting[0]
         args = [tree.source, *args] if len(args) == required - 1 else args
+    _put_in_force(tree, command, opts)
+    return args
+
+
+def _put_in_force(tree: Tree, command: ScrapyCommand, opts: argparse.Namespace) -> None:
     opts.set.append(f"{DATA_DIR_VARIABLE}={tree.store.absolute()}")
     if command.requires_crawler_process and tree.store != tree.folder:
         opts.set.insert(0, f"LLMS_MIRROR_DIR={tree.folder}")
-    return args
+
+
+def _has_place(opts: argparse.Namespace) -> bool:
+    return any(pair.partition("=")[0] in PLACES for pair in opts.set)
+
+
+def _tree_here(named: str | None) -> Tree | None:
+    """Return the tree of a source here, else the only one; None where there is none.
+
+    Raises:
+        ArgumentsError: several could be meant.
+    """
+    here = trees_here()
+    fitting = [tree for tree in here if tree.source == named] or here
+    if len(fitting) > 1 and fitting is here:
+        several = "several folders here hold documentation"
+        what = several if named is None else f"{named!r} is none of the folders here"
+        folders = ", ".join(str(tree.folder) for tree in here)
+        raise ArgumentsError([f"{what}: name one of {folders}"])
+    return fitting[0] if fitting else None
 
 
 def run(name: str, given: list[str]) -> int:
@@ -183,12 +199,8 @@ def crawl(options: argparse.Namespace, given: list[str]) -> int:
         if not file and not os.environ.get(DATA_DIR_VARIABLE):
             options.settings.insert(0, f"LLMS_DATA_DIR={folder.absolute() / STORE_FOLDER}")
         tree = [] if file else [f"LLMS_MIRROR_DIR={folder}"]
-        words = [
-            "docs",
-            *file,
-            *(word for pair in arguments.items() for word in ("-a", "=".join(pair))),
-        ]
-        words += [word for pair in (*tree, *options.settings) for word in ("-s", pair)]
+        words = ["docs", *file, *_options("-a", map("=".join, arguments.items()))]
+        words += _options("-s", [*tree, *options.settings])
         if level := options.loglevel or ("INFO" if options.verbose else ""):
             words += ["-L", level]
         settings = project_settings()
@@ -207,6 +219,10 @@ def crawl(options: argparse.Namespace, given: list[str]) -> int:
     with contextlib.suppress(OSError):  # it is not there, or the disk is full
         (folder / STORE_FOLDER / ".gitignore").write_text("*\n", encoding="utf-8")
     return exitcode
+
+
+def _options(name: str, values: Iterable[str]) -> list[str]:
+    return [word for value in values for word in (name, value)]
 
 
 FILE = re.compile(r"-|.*\.(jsonl|jl|json|csv|xml|parquet|md)(:\w+)?")

@@ -102,6 +102,9 @@ class Command(DescribedCommand, CrawlCommand):
                 self._refuse(problems, 2)
         except StoreError as error:
             self._refuse([str(error)], 1)
+        self._begin_console(opts)
+
+    def _begin_console(self, opts: argparse.Namespace) -> None:
         if self._for_people(opts):
             name = opts.spargs.get("source") or default_name(start_url(opts.spargs["url"]))
             self._log = console.begin(self.settings, name, loglevel=opts.loglevel)
@@ -144,15 +147,8 @@ class Command(DescribedCommand, CrawlCommand):
     def _say_end(self) -> None:
         ended = run_of(self.crawler)
         report = status.run_report(ended) if ended is not None else None
-        kept = report is not None and (report.mirror or not self.folder)
-        if kept and report is not None and report.documents and report.outcome is not None:
-            outputs = [report.mirror] if report.mirror is not None else []
-            if report.delivered is not False:
-                outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
-                outputs = outputs or [
-                    "no output is configured: write the documents with -O documents.jsonl"
-                ]
-            lines = list(status.console_lines(report, outputs))
+        if report is not None and self._is_kept(report):
+            lines = list(status.console_lines(report, self._outputs(report)))
             out = sys.stderr if self.folder is None else sys.stdout
         else:
             why = (
@@ -170,6 +166,17 @@ class Command(DescribedCommand, CrawlCommand):
             index = self.folder / "index.md"
             lines.append(f"Start with {index}. To fetch what has changed, later: {self.again}")
         print("\n".join(lines), file=out)
+
+    def _is_kept(self, report: status.RunReport) -> bool:
+        is_written = bool(report.mirror) or self.folder is None
+        return is_written and bool(report.documents) and report.outcome is not None
+
+    def _outputs(self, report: status.RunReport) -> list[str]:
+        outputs = [report.mirror] if report.mirror is not None else []
+        if report.delivered is False:
+            return outputs
+        outputs += [f"{uri} written" for uri in self.settings.getdict("FEEDS")]
+        return outputs or ["no output is configured: write the documents with -O documents.jsonl"]
 
     def _refuse(self, problems: list[str], exitcode: int) -> NoReturn:
         """Say what is wrong where it is read, and end."""

@@ -39,7 +39,27 @@ class Command(OneLineCommand):
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
         """Check the arguments, lint, print, and set the exit code."""
-        from llmsspider.lint.findings import FORMATS, LEVELS, is_as_bad
+        from llmsspider.lint.findings import FORMATS, is_as_bad
+
+        self._check(args, opts)
+        target = args[0]
+        notes: list[str] = []
+        if "://" in target:
+            findings = self._site(target, None, opts, notes)
+        elif Path(target).exists():
+            findings = self._file(Path(target), opts)
+        else:
+            findings = self._source(target, opts, notes)
+        if findings is None:
+            return
+        sys.stdout.write(FORMATS[opts.format](findings, notes))
+        if opts.fail_on != NEVER and any(is_as_bad(one.level, opts.fail_on) for one in findings):
+            self.exitcode = 1
+
+    @staticmethod
+    def _check(args: list[str], opts: argparse.Namespace) -> None:
+        """Raise `ArgumentsError` for arguments that are wrong."""
+        from llmsspider.lint.findings import FORMATS, LEVELS
 
         problems = []
         if len(args) != 1 or not args[0].strip():
@@ -59,19 +79,6 @@ class Command(OneLineCommand):
                 problems.append(str(error))
         if problems:
             raise ArgumentsError(problems)
-        target = args[0]
-        notes: list[str] = []
-        if "://" in target:
-            findings = self._site(target, None, opts, notes)
-        elif Path(target).exists():
-            findings = self._file(Path(target), opts)
-        else:
-            findings = self._source(target, opts, notes)
-        if findings is None:
-            return
-        sys.stdout.write(FORMATS[opts.format](findings, notes))
-        if opts.fail_on != NEVER and any(is_as_bad(one.level, opts.fail_on) for one in findings):
-            self.exitcode = 1
 
     def _file(self, path: Path, opts: argparse.Namespace) -> list[Finding] | None:
         from llmsspider.lint.text import lint_body

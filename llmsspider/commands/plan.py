@@ -75,16 +75,16 @@ class Command(CrawlCommand):
             plan.arguments = with_options(plan.arguments, self._options)
         self.exitcode = 1 if plan is None or (plan.start.error and not plan.seeds) else 0
         if self.exitcode:
-            why = "the crawl did not start"
-            if ended is not None:
-                why = ended.advice.nothing_obtained()
-            if (
-                self.crawler.stats is not None
-                and self.crawler.stats.get_value("finish_reason") == "shutdown"
-            ):
-                why = "stopped before there was a plan"
-            print(f"{errors.called()} plan: {printable(why)}", file=sys.stderr)
+            print(f"{errors.called()} plan: {printable(self._failure())}", file=sys.stderr)
         if plan is not None and opts.json:
             print(json.dumps(dataclasses.asdict(plan), indent=2, ensure_ascii=False))
         elif plan is not None and not self.exitcode:
             print("\n".join(map(printable, plan_lines(plan))))
+
+    def _failure(self) -> str:
+        """Return why there is no plan."""
+        stats = self.crawler.stats
+        if stats is not None and stats.get_value("finish_reason") == "shutdown":
+            return "stopped before there was a plan"
+        ended = run_of(self.crawler)
+        return "the crawl did not start" if ended is None else ended.advice.nothing_obtained()

@@ -70,17 +70,7 @@ class Command(OneLineCommand):
         self._check(opts)
         stores = self.stores()
         folder = resolve_data_dir(stores.data_dir)
-        stored = stores.list()
-        names = {canonicalize_url(record.url): record.name for record in reversed(stored)}
-        entries = read_entries(Path(args[0]), lambda start: names.get(canonicalize_url(start)))
-        known = {record.name: record.pages for record in stored}
-        unknown = [
-            one.name for one in entries if "url" not in one.arguments and one.name not in known
-        ]
-        if unknown:
-            raise ArgumentsError(
-                [f"source {name!r} was never crawled: give its url" for name in unknown]
-            )
+        entries = _entries(Path(args[0]), stores)
         places = self._places(opts, folder)
         began = time.monotonic()
         with one_at_a_time(folder):
@@ -131,6 +121,20 @@ class Command(OneLineCommand):
         auth = (user, os.environ.get(PASSWORD, "")) if user else None
         job = time.strftime("%Y%m%dT%H%M%S")
         return [Node(node, slots, opts.project, given, auth=auth, job=job) for node in opts.scrapyd]
+
+
+def _entries(path: Path, stores: Stores) -> list[SourceEntry]:
+    """Return what a file lists; raises `ArgumentsError` for a source that has no URL yet."""
+    stored = stores.list()
+    names = {canonicalize_url(record.url): record.name for record in reversed(stored)}
+    entries = read_entries(path, lambda start: names.get(canonicalize_url(start)))
+    known = {record.name for record in stored}
+    unknown = [one.name for one in entries if "url" not in one.arguments and one.name not in known]
+    if unknown:
+        raise ArgumentsError(
+            [f"source {name!r} was never crawled: give its url" for name in unknown]
+        )
+    return entries
 
 
 async def _sync(

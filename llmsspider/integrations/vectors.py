@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from llmsspider.crawler.run import Run
     from llmsspider.items import Document
     from llmsspider.store import Store, Stores
-    from llmsspider.store.records import StoredPage
 
 logger = logging.getLogger(__name__)
 

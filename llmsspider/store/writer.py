@@ -344,21 +344,9 @@ class RunWriter:
             if isinstance(item, threading.Event):
                 item.set()
                 continue
-            batch = [item]
-            keys = {item.key}
             self._due.wait(BATCH_SECS)
             self._due.clear()
-            while len(batch) < BATCH_ROWS and not self._queue.empty():
-                item = self._queue.get()  # nobody else takes from the queue
-                if (
-                    item is None
-                    or isinstance(item, threading.Event)
-                    or (item.key and item.key in keys)
-                ):
-                    held.append(item)
-                    break
-                keys.add(item.key)
-                batch.append(item)
+            batch = self._gather(item, held)
             if held or len(batch) >= BATCH_ROWS:
                 self._due.set()  # what is behind it may be waited for, too
             if self._failure is not None:
@@ -374,6 +362,19 @@ class RunWriter:
                 why = f"{type(error).__name__}: {error}"
                 self._failure = StoreError(f"page store {self._database.label}: {why}")
                 logger.exception("Writing to the page store failed")
+
+    def _gather(self, first: Write | Detail, held: list[Any]) -> list[Write | Detail]:
+        """Return a batch; what has to wait for its end is put into `held`."""
+        batch = [first]
+        keys = {first.key}
+        while len(batch) < BATCH_ROWS and not self._queue.empty():
+            item = self._queue.get()  # nobody else takes from the queue
+            if item is None or isinstance(item, threading.Event) or (item.key and item.key in keys):
+                held.append(item)
+                break
+            keys.add(item.key)
+            batch.append(item)
+        return batch
 
     def _write(self, connection: Connection, batch: list[Write | Detail]) -> None:
         """Write everything; the caller commits. May be repeated on a new transaction."""
@@ -450,6 +451,12 @@ class RunWriter:
         _many(connection, self.upserts[page], replaced)
         _many(connection, _RESAVE, same)
         _many(connection, _DELETE_PAGE, deleted)
+        return self._write_contents(connection, writes)
+
+    def _write_contents(
+        self, connection: Connection, writes: list[Write]
+    ) -> dict[bytes, tuple[int, str, bool]]:
+        """Write contents and links of pages whose rows are written."""
         keys = [one.key for one in writes]
         found = connection.execute(_KNOWN_PAGES, {"b_source_id": self.source_id, "b_keys": keys})
         written = {key: (page_id, url, gone) for key, page_id, url, gone in found}

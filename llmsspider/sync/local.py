@@ -74,10 +74,8 @@ class LocalProcesses:
             self._idle.append(process)
         else:
             await process.end()
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
         code = process.child.returncode if answer is None else answer["exit_code"]
-        said = f"exit code {code}: {(faults or lines or ['no log'])[-1].strip()} ({log})"
+        said = f"exit code {code}: {_last_fault(log)} ({log})"
         # where its run has ended all the same, that counts
         if answer is None or not answer["more"]:
             raise ProcessLost(said)
@@ -102,6 +100,13 @@ class LocalProcesses:
     async def close(self) -> None:
         """End the processes, which have nothing to do any more."""
         await asyncio.gather(*(process.end() for process in self._idle))
+
+
+def _last_fault(log: Path) -> str:
+    """The last line of a log that says what went wrong, else its last line."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    faults = [line for line in lines if re.search(r"ERROR|CRITICAL|^scrapy ", line)]
+    return (faults or lines or ["no log"])[-1].strip()
 
 
 @dataclass(slots=True)

@@ -103,20 +103,17 @@ class Nightly:
         is_lost = True
         try:
             before = await self._last(entry)
-            why = "an earlier job for it waits or runs there"
             if before is not None and is_running(before):
                 why = f"run {before.id} is going on {before.host.partition(' ')[0]}"
-            if is_running(before) or await place.has(entry):
+                return Result(entry.name, "skipped", place.name, why), False
+            if await place.has(entry):
+                why = "an earlier job for it waits or runs there"
                 return Result(entry.name, "skipped", place.name, why), False
             message = await place.crawl(entry)
             is_lost = False
         except PlaceFailed as fault:
             message = str(fault)
-            if number not in self._failed:
-                self._failed.add(number)
-                self._note(f"{fault}; its sources go elsewhere")
-            if len(self._failed) == len(self._places):
-                self._free.put_nowait(NOWHERE)
+            self._give_up(number, fault)
             while is_running(await self._newer(entry, before)):  # noqa: ASYNC110  # another process writes it
                 await asyncio.sleep(WATCH_SECS)
         except ProcessLost as fault:
@@ -131,8 +128,15 @@ class Nightly:
                 is_lost or run is not None,
             )
         reason = failure_of(run)
-        state: State = "failed" if reason else "incomplete" if run.counts.get("outage") else "ok"
-        return Result(entry.name, state, place.name, reason, secs, run), False
+        return Result(entry.name, _state(run, reason), place.name, reason, secs, run), False
+
+    def _give_up(self, number: int, fault: PlaceFailed) -> None:
+        """Send nothing more to a place."""
+        if number not in self._failed:
+            self._failed.add(number)
+            self._note(f"{fault}; its sources go elsewhere")
+        if len(self._failed) == len(self._places):
+            self._free.put_nowait(NOWHERE)
 
     async def _newer(self, entry: SourceEntry, before: RunRecord | None) -> RunRecord | None:
         """Return the run that was begun since the run `before`, or None, also where the store
@@ -152,3 +156,9 @@ class Nightly:
                 return await asyncio.to_thread(last_run, self._stores, entry.name)
             await asyncio.sleep(WATCH_SECS)
         return await asyncio.to_thread(last_run, self._stores, entry.name)
+
+
+def _state(run: RunRecord, reason: str) -> State:
+    if reason:
+        return "failed"
+    return "incomplete" if run.counts.get("outage") else "ok"
