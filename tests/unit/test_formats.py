@@ -82,6 +82,16 @@ def test_a_notebook_is_its_text_code_and_short_outputs():
     )
 
 
+@pytest.mark.parametrize(
+    ("level", "marks"), [(2, "##"), (10**12, "######"), (0, "#"), (-1, "#"), ("3", "#")]
+)
+def test_a_heading_of_an_old_notebook_has_a_level_of_markdown(level: object, marks: str):
+    cell = {"cell_type": "heading", "level": level, "source": "Title"}
+    body = json.dumps({"worksheets": [{"cells": [cell]}]}).encode()
+    read = NotebookHandler().read(body, "https://docs.example.com/a.ipynb", "", None)
+    assert read == f"{marks} Title\n"
+
+
 def test_a_notebook_of_large_outputs_stays_small():
     big = {"output_type": "stream", "text": "x" * 100_000}
     made = read(NotebookHandler(), notebook(*(code("f()", big) for _ in range(300))))

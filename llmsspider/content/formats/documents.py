@@ -76,8 +76,8 @@ def _cells(cells: list[Any], language: str) -> Iterator[str]:
             yield _EMBEDDED.sub("", source).strip("\n")
         elif kind == "heading":  # version 3
             level = cell.get("level")
-            marks = "#" * level if isinstance(level, int) else ""
-            yield f"{marks[:6] or '#'} {source.strip()}"
+            marks = "#" * min(level, 6) if isinstance(level, int) else ""
+            yield f"{marks or '#'} {source.strip()}"
         elif kind == "code":
             if source.strip():
                 yield code_block(source.strip("\n"), language)
