@@ -120,8 +120,8 @@ def fragments_of(
 ) -> list[str | None]:
     """Return the fragment of each heading of a page, None for one without.
 
-    By a `rule`, given where no id is known, the title gets none; of headings for which it makes the
-    same id the first gets it.
+    A `rule` counts where no id is known. By it the title gets none; of headings for which it makes
+    the same id the first gets it.
     Where there is one that is not known it is empty.
     """
     named: dict[str, str] = {}
@@ -137,7 +137,7 @@ def fragments_of(
     made_before: set[str | None] = set()
     for head in heads:
         name = slug(head.text)
-        made = rule(head.text) if rule is not None and head.level else None
+        made = rule(head.text) if rule is not None and head.level and not own else None
         if name in own:
             found.append(_next(own[name]))
         elif made and slug(texts.get(name, made)) == name:

@@ -18,6 +18,7 @@ from llmsspider.content.extraction.tree import (
     BLOCKS,
     CONTROLS,
     FLATTENED,
+    HEADINGS,
     SKIPPED,
     broken_text,
     collapsed,
@@ -225,7 +226,7 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     alt = collapsed(element.get("alt", "")).strip()
     if "emoji" in element.get("class", "") or not source:
         return walk.format.text(alt)
-    if alt.lower() in CONTROLS:
+    if alt.lower() in CONTROLS and is_within(element, "a", "button", *HEADINGS):
         return ""
     title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
