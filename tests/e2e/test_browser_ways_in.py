@@ -7,6 +7,7 @@ import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import psutil
@@ -46,12 +47,13 @@ def attack(inside: str, host: str, udp: int) -> str:
     add('iframe', {{name: 'target'}});
     add('form', {{id: 'form', action: inside + '/form', target: 'target'}});
     document.getElementById('form').submit();
-    fetch(inside + '/fetch', {{mode: 'no-cors'}}).catch(() => 0);
+    // a socket does not answer the proxy that asks for its password, a request does for all that follow
+    const connect = () => new WebSocket(inside.replace('http', 'ws') + '/socket');
+    fetch(inside + '/fetch', {{mode: 'no-cors'}}).catch(() => 0).then(connect);
     fetch('/go?' + inside + '/redirected-fetch', {{mode: 'no-cors'}}).catch(() => 0);
     fetch('file:///etc/passwd').catch(() => 0);
     navigator.sendBeacon(inside + '/beacon', 'x');
     new Worker(URL.createObjectURL(new Blob([`fetch('${{inside}}/worker', {{mode: 'no-cors'}}).catch(() => 0)`])));
-    new WebSocket(inside.replace('http', 'ws') + '/socket');
     new EventSource(inside + '/events');
     try {{ new WebTransport('https://{host}:{udp}/transport').ready.catch(() => 0) }} catch (error) {{}}
     const peer = new RTCPeerConnection({{iceServers: [{{urls: 'stun:{host}:{udp}'}}]}});
@@ -89,16 +91,22 @@ def datagrams(host: str) -> Iterator[tuple[int, list[bytes]]]:
 
 
 @contextlib.contextmanager
-def hostile_site() -> Iterator[tuple[Loopback, Loopback, list[bytes]]]:
-    """The site, what it wants to reach, and the datagrams that arrive there."""
+def hostile_site(
+    *, waits_for: str | None = None
+) -> Iterator[tuple[Loopback, Loopback, list[bytes]]]:
+    """The site, what it wants to reach, and the datagrams that arrive there.
+
+    Its pages load data that is not there before `waits_for` was reached, ten seconds at most.
+    """
     with loopback(answer_inside, "127.0.0.2") as victim, datagrams("127.0.0.2") as (udp, packets):
         literal, name = f"http://127.0.0.2:{victim.port}", f"http://{NAME}:{victim.port}"
         leads = f"setTimeout(() => location.replace('{name}/navigation'), 300);"
         links = "".join(f"<a href='/{page}'>x</a>" for page in ("literal", "name", "leads"))
+        holds = "fetch('/held');" if waits_for else ""
         pages = {
             "/": f"<main><h1>Home</h1><p>A page of documentation.</p>{links}</main>",
-            "/literal": shell(draw("Literal") + attack(literal, "127.0.0.2", udp)),
-            "/name": shell(draw("Name") + attack(name, NAME, udp)),
+            "/literal": shell(draw("Literal") + attack(literal, "127.0.0.2", udp) + holds),
+            "/name": shell(draw("Name") + attack(name, NAME, udp) + holds),
             "/leads": shell(leads),
         }
 
@@ -106,6 +114,11 @@ def hostile_site() -> Iterator[tuple[Loopback, Loopback, list[bytes]]]:
             path, _, target = arrived.target.partition("?")
             if path == "/go":
                 return 302, {"Location": target}, b""
+            if path == "/held":
+                ends = time.monotonic() + 10
+                while waits_for not in victim.paths and time.monotonic() < ends:
+                    time.sleep(0.05)
+                return 200, {}, b"{}"
             return (200, {}, pages[path].encode()) if path in pages else (404, {}, b"")
 
         with loopback(answer) as site:
@@ -144,8 +157,9 @@ TRIES = 10
 def test_the_fence_opens_for_the_addresses_that_are_allowed(tmp_path):
     expected = {"fetch", "socket", "navigation"}
     reached = set[str]()
-    with hostile_site() as (site, victim, packets):
-        for attempt in range(TRIES):  # a page is not waited for because of a socket
+    # a page is not waited for because of a socket
+    with hostile_site(waits_for="/socket") as (site, victim, packets):
+        for attempt in range(TRIES):
             folder = tmp_path / f"{attempt}"
             folder.mkdir()
             crawl_with(folder, site, allowed=f"127.0.0.1,127.0.0.2,{NAME}")
