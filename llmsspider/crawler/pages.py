@@ -257,7 +257,7 @@ def with_valid_urls(page: Page, link_header: str = "", url: str = "") -> Page:
 
     meta = replace(
         meta,
-        canonical=passed(meta.canonical) or page_forms.header_link(link_header, url, "canonical"),
+        canonical=passed(meta.canonical) or page_forms.first_link(headers, "canonical"),
         refresh=passed(meta.refresh),
         describedby=passed(meta.describedby),
         markdown_alternate=passed(meta.markdown_alternate),

@@ -72,8 +72,8 @@ class Checked:
     lacks_vary: bool = False
     lost: frozenset[Loss] = frozenset()
 
-    def is_not_fine(self, health: Health, why: str) -> None:
-        """Keep what is wrong with it."""
+    def mark(self, health: Health, why: str) -> None:
+        """Note how it is, and why."""
         self.health = health
         self.why = why
 
@@ -190,9 +190,9 @@ class LintSpider(ProjectSpider):
         if not answer.ok:
             why = answer.message or answer.error or f"HTTP status {answer.status}"
             if answer.error == "blocked" and "AI_OPTOUT" in why:
-                found.is_not_fine("opted-out", why.partition(" (LLMS")[0])
+                found.mark("opted-out", why.partition(" (LLMS")[0])
             else:
-                found.is_not_fine("dead" if answer.error == "not_found" else "failing", why)
+                found.mark("dead" if answer.error == "not_found" else "failing", why)
             return found
         body = answer.head(MAX_BODY)
         headers = {name: [value] for name, value in answer.headers.items()}
@@ -204,14 +204,14 @@ class LintSpider(ProjectSpider):
         elif kind in {"markdown", "text"}:
             await self._markdown(found, answer, body)
         if found.health == "fine" and (reason := opt_out(of_page(headers))):
-            found.is_not_fine("opted-out", reason)
+            found.mark("opted-out", reason)
         return found
 
     async def _markdown(self, found: Checked, answer: FetchResult, body: bytes) -> None:
         text = body.decode("utf-8", "replace")
         title = next((line[2:] for line in text.splitlines()[:20] if line.startswith("# ")), None)
         if (refusal := drop_reason(text, title)) is not None:
-            found.is_not_fine("dead", refusal.rule)
+            found.mark("dead", refusal.rule)
         elif is_markdown_url(answer.final_url):
             if answer.content_type not in TEXT_TYPES:
                 found.wrong_type = answer.content_type or "no type"
@@ -230,10 +230,10 @@ class LintSpider(ProjectSpider):
             return
         if (refusal := drop_reason(page.markdown, page.meta.title)) is not None:
             if refusal.reason == "soft-404":
-                found.is_not_fine("dead", refusal.rule)
+                found.mark("dead", refusal.rule)
             return
         if reason := opt_out(of_page(headers, page.meta.robots)):
-            found.is_not_fine("opted-out", reason)
+            found.mark("opted-out", reason)
             return
         named = _alternate(page, answer)
         found.named = bool(named)

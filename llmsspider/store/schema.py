@@ -422,7 +422,7 @@ def _upgrade(
 
 _TABLES = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
-    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = 'llmsspider'",
+    "postgresql": f"SELECT tablename FROM pg_tables WHERE schemaname = '{POSTGRESQL_SCHEMA}'",  # noqa: S608
 }
 
 

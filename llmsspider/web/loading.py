@@ -101,7 +101,7 @@ def converter_named(name: str) -> Converter:
 
 def shipped_table(package: str, name: str) -> dict[str, Any]:
     """Return what a TOML file of a package of ours holds, by its name without ending."""
-    return tomllib.loads((get_data(package, f"{name}.toml") or b"").decode())
+    return tomllib.loads(cast("bytes", get_data(package, f"{name}.toml")).decode())
 
 
 # --- the extras of the package: what a plain install omits ---

@@ -7,7 +7,7 @@ read here too.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Self
@@ -419,7 +419,13 @@ def header_link(header: str, base: str, rel: str, types: Collection[str | None] 
     """Return the URL of the first link of a `Link` header (RFC 8288) with this relation, and one of
     the media types where any are given; or None.
     """
-    links = header_links(header, base)
+    return first_link(header_links(header, base), rel, types)
+
+
+def first_link(
+    links: Iterable[HeaderLink], rel: str, types: Collection[str | None] = ()
+) -> str | None:
+    """Return the URL of the first of these links with this relation; see `header_link`."""
     named = (link.url for link in links if rel in link.rel and (not types or link.type in types))
     return next((url for url in named if isinstance(url, str)), None)
 
