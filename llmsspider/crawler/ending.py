@@ -16,7 +16,6 @@ from llmsspider.crawler.beginning import Phase, discover_site, leave_out_pages, 
 from llmsspider.crawler.deletions import DELETED, DeletionPlan, plan_deletions
 from llmsspider.crawler.pages import utc_now
 from llmsspider.crawler.progress import replay_command
-from llmsspider.crawler.scheduler import mark_job
 from llmsspider.crawler.settle import reasons_with
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
@@ -317,10 +316,10 @@ async def _begin(phase: Phase) -> None:
     run = phase.run
     try:
         run.open()
-        mark_job(settings.get("JOBDIR"), phase.records.run_id, run.earlier, None)
+        run.job.mark(run.id, None)
         if not settings.getbool("RETRY_ENABLED") or settings.getint("RETRY_TIMES") <= 0:
             phase.waiting.closed.add("failed")
-        if settings.get("JOBDIR"):
+        if run.job.path:
             phase.waiting.closed.add("shape")  # a stop would lose them
         if phase.arguments.max_depth is not None:
             # depths are exact only where links are followed at once

@@ -20,6 +20,7 @@ from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.deletions import DeletionPlan, Moves, outage
 from llmsspider.crawler.full_text import words_of
+from llmsspider.crawler.job import Job
 from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import End
@@ -61,8 +62,8 @@ class Run:
     """What one crawl of one source knows; each concern has an object.
 
     `arguments` include those of the stored source, which is None on its first crawl. `count` adds a
-    number to a stat, `queued` returns how many pages are waiting or under way. `resumes` is the id
-    of the run that a JOBDIR continues.
+    number to a stat, `queued` returns how many pages are waiting or under way. `job` is what its
+    JOBDIR was left with.
     """
 
     outcome = ""  # scrapy's finish reason, once the spider has closed
@@ -76,8 +77,6 @@ class Run:
 
     start_links: Sequence[str] = ()  # what the start page links to
 
-    earlier: Sequence[str] = ()  # ids of the runs of a JOBDIR before this one
-
     _is_after_complete = False
 
     def __init__(
@@ -88,13 +87,13 @@ class Run:
         count: Callable[[Stat, int], None],
         queued: Callable[[], int],
         *,
-        resumes: str | None = None,
+        job: Job = Job(),  # noqa: B008  # it is frozen
     ):
         self.arguments = arguments
         self.stored_source = stored_source
         self.config = config
         self.source: str = arguments.source or ""
-        self.resumes = resumes
+        self.job = job
         self.queued = queued
         self.record: RunRecord | None = None
         """The run as it began in the store; None before, and where nothing is stored."""
@@ -224,7 +223,7 @@ class Run:
         self.outputs.undelivered_since = store.undelivered_since()
         given = arguments.model_dump(mode="json", exclude_unset=True)
         self.record = store.begin_run(
-            arguments.mode, given, resumes=self.resumes, retention=config.history
+            arguments.mode, given, resumes=self.job.resumes, retention=config.history
         )
         self.records.run_id = self.record.id
         # pipelines may take out what the site's own text has
@@ -261,7 +260,7 @@ class Run:
         return End(
             followed_links=bool(self.outcome) and has_discovered and self.arguments.follows_links,
             is_complete=saw,
-            saw_all=saw and self.resumes is None,
+            saw_all=saw and self.job.resumes is None,
             has_decided=self.deletions is not None,
         )
 
@@ -366,7 +365,7 @@ class Run:
         """
         known = self.known
         ledger = self.ledger
-        is_part = self.arguments.retry or self.resumes is not None or self.outcome != "finished"
+        is_part = self.arguments.retry or self.job.resumes is not None or self.outcome != "finished"
         if is_part or not (self.coverage.complete and (ledger.witnesses or ledger.histories)):
             return
         gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
@@ -404,7 +403,7 @@ class Run:
         files = self.site.judged.gives_up_files or bool(self.memory.unread_files)
         reasons = {
             "LLMS_REVISIT is always": not self.config.revisit,
-            "it continues a job": self.resumes is not None,
+            "it continues a job": self.job.resumes is not None,
             "it is to see every page": given.full or given.confirm_deletions,
             "no file of the site says what changed": not self.ledger.witnesses,
             "pipelines of yours may make other documents": self.config.own_code,
@@ -472,7 +471,7 @@ class Run:
     def lost_pages(self) -> list[tuple[str, int]]:
         """Return the pages that count as another of which nothing came; see `Addresses`."""
         moved = {page.record.key for page in self.waiting.pages("moved") if page.record is not None}
-        before = self.known.states.keys() if self.resumes is not None else set()
+        before = self.known.states.keys() if self.job.resumes is not None else set()
         return self.addresses.lost_pages(self.recorded.keys | moved | before)
 
     def heartbeat(self) -> bool:
@@ -511,7 +510,7 @@ class Run:
     @property
     def has_documents(self) -> bool:
         """True when documents came of this run, or of the job that it continues."""
-        return bool(self.progress.documents or (self.resumes is not None and self.known.states))
+        return bool(self.progress.documents or (self.job.resumes is not None and self.known.states))
 
     # --- what the crawl goes through ---
 

@@ -1,13 +1,8 @@
-"""Each page once (`urls.identity`), exact breadth-first order where depth is bounded, and which
-JOBDIR is continued.
-"""
+"""Each page once (`urls.identity`), and exact breadth-first order where depth is bounded."""
 
 import contextlib
-import json
 import logging
-import shutil
-from collections.abc import Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Self
@@ -20,66 +15,13 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.job import job_dir
 from twisted.internet.defer import Deferred
 
+from llmsspider.crawler.job import RESUMABLE
 from llmsspider.crawler.requests import is_permanent, run_of
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.settle import reasons_with
 from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
-
-
-# Whether a JOBDIR can be continued: one that was left by a crash, or by a finished crawl, is not.
-# After a kill, Scrapy's own files resume to an empty queue and call it finished; after a finished
-# crawl they say that every page was seen. A marker beside them says which it was.
-
-MARKER = "llmsspider.json"
-RESUMABLE = "shutdown"
-"""The finish reason of a crawl that was stopped by its user and may be continued."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """The runs of a JOBDIR that did not come to their end, oldest first.
-
-    `resumes` is the id of the one that is continued, None where all is crawled; `earlier` are the
-    ids of all, whose rows a feed may hold.
-    """
-
-    resumes: str | None = None
-    earlier: tuple[str, ...] = ()
-
-
-def left_job(path: str | None) -> Job:
-    """Return what a JOBDIR was left with; discard what cannot be continued."""
-    if not path or not Path(path, "requests.seen").exists():
-        return Job()
-    state = {}
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads(Path(path, MARKER).read_text(encoding="utf-8"))
-        state = found if isinstance(found, dict) else {}
-    outcome = state.get("outcome")
-    earlier = tuple(filter(None, [*state.get("earlier", ()), state.get("run")]))
-    if outcome == RESUMABLE and state.get("run"):
-        return Job(state["run"], earlier)
-    if outcome is None:
-        why = "was left by a crawl that did not end cleanly: it is discarded, all is crawled"
-        logger.warning("JOBDIR %s %s", path, why)
-    for name in ("requests.queue", "requests.seen", "spider.state", MARKER):
-        target = Path(path, name)
-        if target.is_dir():
-            shutil.rmtree(target)
-        else:
-            target.unlink(missing_ok=True)
-    return Job(earlier=earlier if outcome is None else ())
-
-
-def mark_job(path: str | None, run: str, earlier: Sequence[str], outcome: str | None) -> None:
-    """Write the marker of a JOBDIR: `outcome` None while the run goes on, else its finish reason;
-    `earlier` as in `Job`.
-    """
-    if path and Path(path).is_dir():
-        state = {"run": run, "earlier": earlier, "outcome": outcome}
-        Path(path, MARKER).write_text(json.dumps(state), encoding="utf-8")
 
 
 # Each page once: requests are the same when their pages are (`urls.identity`), whatever Scrapy's
@@ -181,7 +123,7 @@ class BreadthFirstScheduler(Scheduler):
         left = run.limit.left or 0
         if left > 0 and max(left, LAST_UNDER_WAY) <= self._under_way():
             return None  # those under way may reach `max_pages`; the rest is filtered then
-        if run.discovers and run.resumes is not None and run.bounds.scope is None:
+        if run.discovers and run.job.resumes is not None and run.bounds.scope is None:
             return None
         request = self._held or super().next_request()
         self._held = None

@@ -11,7 +11,6 @@ from scrapy.extensions.feedexport import FeedExporter
 from llmsspider.config.settings import Config
 from llmsspider.crawler.progress import Outputs, replay_command
 from llmsspider.crawler.requests import RunExtension
-from llmsspider.crawler.scheduler import mark_job
 from llmsspider.errors import command
 from llmsspider.extensions.scrapy_cloud import ScrapyCloud
 from llmsspider.output.status import log_lines, run_report
@@ -55,8 +54,7 @@ class RunSummary(RunExtension):
         if run.outcome == "store_failed" and self.reason != run.outcome and self.crawler.stats:
             self.reason = run.outcome
             self.crawler.stats.set_value("finish_reason", run.outcome)
-        path = self.crawler.settings.get("JOBDIR")
-        mark_job(path, self.records.run_id, run.earlier, self.reason)
+        run.job.mark(run.id, self.reason)
 
     def engine_stopped(self) -> None:
         """Log the summary; a plan prints its own."""

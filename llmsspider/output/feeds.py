@@ -127,7 +127,7 @@ class StagedFileFeedStorage(FileFeedStorage):
             if self.write_mode != "wb":
                 return super().open(spider)
             self.target.parent.mkdir(parents=True, exist_ok=True)
-            resumes = getattr(self.run, "resumes", None) is not None
+            resumes = self.run is not None and self.run.job.resumes is not None
             if continues := resumes and self.is_lines and self.partial.is_file():
                 self.partial.replace(self.staged)
             return FeedFile(io.FileIO(self.staged, "a" if continues else "w"), BUFFER_BYTES)
@@ -272,7 +272,7 @@ class FileExporter(BaseItemExporter):
     @classmethod
     def from_crawler(cls, crawler: Crawler, file: IO[bytes], **kwargs: Any) -> Self:
         """Take the run of the spider."""
-        return cls(file, run=getattr(crawler.spider, "run", None), **kwargs)
+        return cls(file, run=run_of(crawler), **kwargs)
 
     def export_store(self, write: Callable[[Store, IO[bytes]], object]) -> None:
         """Write what the store has of the source."""
@@ -291,7 +291,7 @@ class JsonLinesExporter(FileExporter):
 
     def __init__(self, file: IO[bytes], **options: Any):
         super().__init__(file, **options)
-        earlier = getattr(self.run, "earlier", ())
+        earlier = self.run.job.earlier if self.run is not None else ()
         self._written = written_rows(file, earlier) if earlier else {}
 
     def export_item(self, item: Any) -> None:

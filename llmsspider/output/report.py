@@ -141,7 +141,6 @@ class ReportData(UsesRun):
     memory: SourceMemory
     progress: Progress
     recorded: RecordedPages
-    resumes: str | None
     rights: SiteRights
     site: SiteKnowledge
 
@@ -160,7 +159,9 @@ class ReportData(UsesRun):
         run = self._run
         with self.config.stores.open(run.source, create=False) as store:
             status = stored_status(store, next(one for one in store.runs() if one.id == run.id))
-            pages = StoredPages(store, run.id, None if self.resumes else self.recorded.keys)
+            pages = StoredPages(
+                store, run.id, None if self._run.job.resumes else self.recorded.keys
+            )
             if status.changes.get("deleted"):
                 pages.add_deleted(store, run.seq_before)
         living = (row[1] for row in pages.rows if row[4] not in {"deleted", NOT_REACHED})

@@ -11,9 +11,10 @@ from llmsspider.config.arguments import NO_URL, PLAN_ONLY, DocsArguments, given
 from llmsspider.config.components import check_components, lost_parts, misspelt, open_settings
 from llmsspider.config.sources import prepare
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
+from llmsspider.crawler.job import left_job
 from llmsspider.crawler.requests import counter
 from llmsspider.crawler.run import Run
-from llmsspider.crawler.scheduler import left_job, queued_requests
+from llmsspider.crawler.scheduler import queued_requests
 from llmsspider.pipelines.item_adapter import register
 from llmsspider.web.loading import own_arguments
 
@@ -58,7 +59,6 @@ class DocsSpider(Args[DocsArguments], DocsCallbacks):
         for line in (*lost_parts(settings), *misspelt(settings)):
             logger.warning("%(lost)s", {"lost": line})
         queued = partial(queued_requests, crawler)
-        run = Run(arguments, source, config, counter(crawler), queued, resumes=job.resumes)
-        run.earlier = job.earlier
+        run = Run(arguments, source, config, counter(crawler), queued, job=job)
         spider.connect(crawler, run)
         return spider

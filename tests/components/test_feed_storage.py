@@ -18,6 +18,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 from stores import record
 
+from llmsspider.crawler.job import Job
 from llmsspider.errors import StoreError
 from llmsspider.output import feeds as rows_of
 from llmsspider.output.feeds import (
@@ -36,7 +37,8 @@ def run(*, succeeded: bool = True, resumes: str | None = None) -> SimpleNamespac
     ended = asyncio.Event()
     ended.set()
     outputs = SimpleNamespace(undelivered=[])
-    return SimpleNamespace(succeeded=succeeded, resumes=resumes, outputs=outputs, ended=ended)
+    job = Job(resumes=resumes)
+    return SimpleNamespace(succeeded=succeeded, job=job, outputs=outputs, ended=ended)
 
 
 def storage(target: Path, the_run, *, resumable: bool = False, **options) -> StagedFileFeedStorage:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from llmsspider.crawler.scheduler import MARKER, Job, left_job, mark_job
+from llmsspider.crawler.job import MARKER, Job, left_job
 
 
 @pytest.fixture
@@ -24,9 +24,9 @@ def left(folder: Path) -> set[str]:
 
 
 def test_a_stopped_crawl_is_continued(folder):
-    mark_job(str(folder), "run-2", ["run-1"], "shutdown")
+    Job(str(folder), earlier=("run-1",)).mark("run-2", "shutdown")
     before = left(folder)
-    assert left_job(str(folder)) == Job("run-2", ("run-1", "run-2"))
+    assert left_job(str(folder)) == Job(str(folder), "run-2", ("run-1", "run-2"))
     assert left(folder) == before
 
 
@@ -56,18 +56,19 @@ def test_what_cannot_be_continued_is_discarded(folder, caplog, marker, warned):
 
 
 def test_a_killed_crawl_leaves_the_runs_whose_rows_a_feed_may_hold(folder):
-    mark_job(str(folder), "run-2", ["run-1"], None)
-    assert left_job(str(folder)) == Job(None, ("run-1", "run-2"))
+    Job(str(folder), earlier=("run-1",)).mark("run-2", None)
+    assert left_job(str(folder)) == Job(str(folder), None, ("run-1", "run-2"))
 
 
 @pytest.mark.parametrize("path", [None, ""])
 def test_without_a_jobdir_nothing_is_done(path):
-    assert left_job(path) == Job()
-    mark_job(path, "run-1", [], None)
+    assert left_job(path) == Job(path)
+    left_job(path).mark("run-1", None)
 
 
 def test_a_new_folder_is_a_new_crawl(tmp_path):
-    assert left_job(str(tmp_path)) == Job()
-    assert left_job(str(tmp_path / "missing")) == Job()
-    mark_job(str(tmp_path / "missing"), "run-1", [], None)
+    assert left_job(str(tmp_path)) == Job(str(tmp_path))
+    missing = left_job(str(tmp_path / "missing"))
+    assert missing.resumes is None
+    missing.mark("run-1", None)
     assert not (tmp_path / "missing").exists()
