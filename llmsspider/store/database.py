@@ -256,8 +256,10 @@ _COMPILED: dict[Any, Any] = {}
 @cache
 def _sqlite_dialect() -> Dialect:
     """The dialect that all files share, as statements are compiled for one."""
-    with create_engine("sqlite://").connect() as connection:
-        return connection.dialect
+    engine = create_engine("sqlite://")
+    engine.connect().close()  # it learns the version of SQLite
+    engine.dispose()
+    return engine.dialect
 
 
 def delete_sqlite(path: Path) -> bool:

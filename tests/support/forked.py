@@ -12,6 +12,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,8 +60,24 @@ _CONTEXT.set_forkserver_preload(
         "pipelines_config",
         "machine",
         *_modules(),
+        "engine_crawl",
+        "warmed",
     ]
 )
+
+
+@cache
+def _begin_server() -> None:
+    """Start the process that others are forked from, which passes over what it cannot import: it takes no `sys.path`."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
+    try:
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 T = TypeVar("T")
@@ -173,6 +191,7 @@ def fork(
         stdin: what it reads.
         bytes_a_file: how large a file may become, as on a disk that is full.
     """
+    _begin_server()
     process = _CONTEXT.Process(
         target=_execute,
         args=(
