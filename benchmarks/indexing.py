@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import llmsspider.commands  # noqa: F401  # garbage is looked for as often as in a crawl
-from llmsspider.answers import index_file
+from llmsspider.answers import WORDS
 from llmsspider.answers.library import Library
 from llmsspider.store import Stores
 
@@ -23,7 +23,7 @@ def main() -> None:
     stores = Stores(None, Path(sys.argv[1]))
     with Library(stores) as library:
         (name,) = library.names()
-        index_file(stores, name).unlink(missing_ok=True)
+        stores.index_file(name, WORDS).unlink(missing_ok=True)
         cpu, clock = time.process_time(), time.perf_counter()
         opened = library.open(name)
         if not opened.sync(NO_LIMIT_SECS):

@@ -100,7 +100,7 @@ def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     began = time.process_time()
     index.sync(store)
     spent = time.process_time() - began
-    opened = OpenSource("bench", store, index)
+    opened = OpenSource(SourceRecord("bench", ""), index, lambda: store)
 
     def find(query: str) -> list[tuple[str, str]]:
         found = opened.find(query)

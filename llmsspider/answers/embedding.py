@@ -6,12 +6,11 @@ passages are embedded again.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from llmsspider.answers.index import SourceIndex
+from llmsspider.answers.index import IndexFile, SourceIndex
 from llmsspider.answers.ranking import Candidates
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.store import CONTENT, Store
@@ -74,28 +73,29 @@ def model_of(embedder: Embedder) -> str:
     return str(getattr(embedder, "model", "") or f"{kind.__module__}.{kind.__qualname__}")
 
 
-class VectorIndex:
+class VectorIndex(IndexFile):
     """The vectors of a source, in one SQLite file; unit vectors of 32-bit floats."""
 
     def __init__(self, path: Path, embedder: Embedder):
+        super().__init__(path)
         self._embedder = embedder
-        self._connection = sqlite3.connect(
-            path, isolation_level=None, timeout=30, check_same_thread=False
-        )
         model = model_of(embedder)
-        self._connection.executescript(
-            "PRAGMA journal_mode=WAL; CREATE TABLE IF NOT EXISTS meta (model TEXT);CREATE TABLE IF"
-            " NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;"
-        )
-        if self._connection.execute("SELECT model FROM meta").fetchone() != (model,):
-            self._connection.executescript("DELETE FROM meta; DELETE FROM vector;")
-            self._connection.execute("INSERT INTO meta VALUES (?)", (model,))
+        with self._writing() as connection:
+            connection.execute("CREATE TABLE IF NOT EXISTS meta (model TEXT)")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS vector (hash BLOB PRIMARY KEY, data BLOB NOT NULL)"
+                " WITHOUT ROWID"
+            )
+            if self._all("SELECT model FROM meta") != [(model,)]:
+                connection.execute("DELETE FROM meta")
+                connection.execute("DELETE FROM vector")
+                connection.execute("INSERT INTO meta VALUES (?)", (model,))
 
     def sync(
         self, index: SourceIndex, store: Store, until: Callable[[], bool] = lambda: False
     ) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
-        known = {digest for (digest,) in self._connection.execute("SELECT hash FROM vector")}
+        known = {digest for (digest,) in self._all("SELECT hash FROM vector")}
         lacking_one = [hit for hit in index.hits_where("TRUE") if hit.digest not in known]
         missing = {hit.digest for hit in lacking_one}
         pages = dict.fromkeys(hit.page for hit in lacking_one)
@@ -118,7 +118,8 @@ class VectorIndex:
                 (digest, vector.tobytes())
                 for (digest, _), vector in zip(batch, vectors, strict=True)
             ]
-            self._connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
+            with self._writing() as connection:
+                connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?)", rows)
             if until():
                 return False
         return True
@@ -127,7 +128,7 @@ class VectorIndex:
         """The passages of an index nearest to a text, scored by cosine similarity."""
         import numpy  # noqa: PLC0415
 
-        known = dict(self._connection.execute("SELECT hash, data FROM vector"))
+        known = dict(self._all("SELECT hash, data FROM vector"))
         hits = index.hits_where("TRUE")
         found = [(hit.id, known[hit.digest]) for hit in hits if hit.digest in known]
         if not found:
@@ -138,10 +139,6 @@ class VectorIndex:
         cosines = matrix @ embedded(self._embedder, [text])[0]
         best = numpy.argsort(-cosines)[:MAX_NEAREST]
         return index.hits({found[row][0]: max(float(cosines[row]), 0.0) for row in best})
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
 
 
 def embedded(embedder: Embedder, texts: list[str]) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, NoReturn, Self
 from urllib.parse import urlsplit
 
 from llmsspider.answers.fragments import FragmentRule, Known, proven_rule, slug
@@ -30,7 +30,7 @@ from llmsspider.answers.words import Query, Term, digest_of, passages, word_part
 from llmsspider.content.markdown.chunks import Span
 from llmsspider.errors import SearchError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
-from llmsspider.store.database import BUSY_TIMEOUT_SECS, batches, delete_sqlite, prepare_sqlite
+from llmsspider.store.database import batches, connect_sqlite, delete_sqlite
 from llmsspider.web.trees import replaced, tree_of
 
 MAX_PASSAGES = 160
@@ -46,7 +46,7 @@ where none does
 so, each selects them."""
 
 BATCH = 100  # pages of one transaction
-MAX_PROOFS = 2000  # pairs of a link and a passage of its page that are looked at for the rule
+MAX_PROOFS = 500  # pairs of a link and a passage of its page that are looked at for the rule
 SYNONYMS = 0.6  # weight of what is found with synonyms too, relative to what is found without
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -67,7 +67,56 @@ _HIT = (
 
 
 class DamagedIndexError(SearchError):
-    """The file of an index is of another version, or damaged: it is to be deleted and made anew."""
+    """The file of an index was of another version, or damaged: it is deleted."""
+
+
+class IndexFile:
+    """A SQLite file of an index, which can be made anew at any time.
+
+    SQLite's own driver is used: a query is about ten fixed statements, on whose time SQLAlchemy
+    doubled.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        with self._faults():
+            self._connection = connect_sqlite(str(path))
+
+    def _all(self, statement: str, *values: Any) -> list[Any]:
+        with self._faults():
+            return self._connection.execute(statement, values).fetchall()
+
+    def _in(self, statement: str, values: Iterable[Any]) -> list[Any]:
+        given = list(values)
+        return self._all(rows_in(statement, given), *given) if given else []
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: committed at the end, rolled back on an exception."""
+        with self._faults():
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                yield self._connection
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """Turn errors of SQLite into `SearchError`; a file that is damaged is deleted."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+                self._delete(str(error))
+            raise SearchError(f"search index {self._path}: {error}") from error
+
+    def _delete(self, why: str) -> NoReturn:
+        self.close()
+        delete_sqlite(self._path)
+        raise DamagedIndexError(f"search index {self._path}: {why}")
+
+    def close(self) -> None:
+        """Close the file; idempotent."""
+        with suppress(sqlite3.Error, AttributeError):
+            self._connection.close()
 
 
 class IndexState(NamedTuple):
@@ -80,32 +129,25 @@ class IndexState(NamedTuple):
     dead: int
 
 
-class SourceIndex:
+class SourceIndex(IndexFile):
     """The index of one source. Several processes may use it at once; use an object from one thread
     at a time.
 
     `store` identifies the store: another value than before means that the source was deleted and
-    crawled again, or that its pages were made anew by another version. SQLite's own driver is used:
-    a query is about ten fixed statements, on whose time SQLAlchemy doubled.
+    crawled again, or that its pages were made anew by another version.
     """
 
     def __init__(self, path: Path, store: str):
-        self._path = path
         self._versions_at: tuple[int, list[str]] = (-1, [])
         self._rules: dict[tuple[int, str], FragmentRule | None] = {}
         self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
-        with self._faults():
-            self._connection = sqlite3.connect(
-                path, BUSY_TIMEOUT_SECS, isolation_level=None, check_same_thread=False
-            )
+        super().__init__(path)
         self._connection.row_factory = sqlite3.Row
         try:
-            with self._faults():
-                prepare_sqlite(self._connection)
-            with self._writing() as connection:
-                self._prepare(connection, store)
+            if self._version() != VERSION or self._state().store != store:
+                self._prepare(store)
         except SearchError:
-            self._connection.close()
+            self.close()
             raise
 
     @classmethod
@@ -116,27 +158,24 @@ class SourceIndex:
         try:
             return cls(path, store)
         except DamagedIndexError:
-            delete_sqlite(path)
             return cls(path, store)
 
-    @staticmethod
-    def _prepare(connection: sqlite3.Connection, store: str) -> None:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        if not tables:
-            for statement in filter(str.strip, TABLES.split(";\n")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
-        elif (
-            _value(connection, "PRAGMA user_version") != VERSION
-            or not {"state", "page", "passage", "link", "page_words", "passage_words"} <= tables
-        ):
-            raise DamagedIndexError("search index: it is of another version, or damaged")
-        if _value(connection, "PRAGMA quick_check(1)") != "ok":
-            raise DamagedIndexError("search index: it is damaged")
-        if _value(connection, "SELECT store FROM state") != store:
-            clear(connection)
-            connection.execute("UPDATE state SET store = ?", (store,))
+    def _version(self) -> int:
+        return int(self._all("PRAGMA user_version")[0][0])
+
+    def _prepare(self, store: str) -> None:
+        with self._writing() as connection:
+            if not self._all("SELECT name FROM sqlite_master"):
+                for statement in filter(str.strip, TABLES.split(";\n")):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
+        if self._version() != VERSION:
+            self._delete("it is of another version")
+        if self._state().store != store:
+            with self._writing() as connection:
+                clear(connection)
+                connection.execute("UPDATE state SET store = ?", (store,))
 
     def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call; returns whether it
@@ -148,7 +187,7 @@ class SourceIndex:
         run = store.last_ended_run()
         if store.last_seq() == state.seq and run == state.run:
             return True
-        if state.dead > max(self.count()[1], 200):
+        if state.dead > max(self.count()[1], 200) or state.seq > store.last_seq():
             with self._writing() as connection:
                 clear(connection)
             state = self._state()
@@ -385,14 +424,6 @@ class SourceIndex:
             self._versions_at = seq, [version for version in named if version]
         return self._versions_at[1]
 
-    def _all(self, statement: str, *values: Any) -> list[Any]:
-        with self._faults():
-            return self._connection.execute(statement, values).fetchall()
-
-    def _in(self, statement: str, values: Iterable[Any]) -> list[Any]:
-        given = list(values)
-        return self._all(rows_in(statement, given), *given) if given else []
-
     def state(self) -> tuple[int, str]:
         """Another value once the index has changed: the number of the last change, and the last
         run.
@@ -402,32 +433,6 @@ class SourceIndex:
 
     def _state(self) -> IndexState:
         return IndexState(*self._all("SELECT * FROM state")[0])
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: committed at the end, rolled back on an exception."""
-        with self._faults():
-            self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:
-                yield self._connection
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0)
-            kind = DamagedIndexError if code & 0xFF in _DAMAGE else SearchError
-            raise kind(f"search index {self._path}: {error}") from error
-
-    def close(self) -> None:
-        """Close the file; idempotent."""
-        with suppress(sqlite3.Error):
-            self._connection.close()
-
-
-def _value(connection: sqlite3.Connection, statement: str) -> Any:
-    return connection.execute(statement).fetchone()[0]
 
 
 def _places(held: Sequence[Rows], table: int, row: int | None) -> list[int]:

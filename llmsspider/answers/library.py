@@ -47,9 +47,6 @@ from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownS
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
 from llmsspider.store.database import (
     STORE_FOLDER,
-    delete_sqlite,
-    resolve_data_dir,
-    source_file,
 )
 from llmsspider.web.loading import own_mark
 
@@ -108,14 +105,28 @@ class Shown:
 
 @dataclass(slots=True)
 class OpenSource:
-    """A source that is open: its store, its index, and its vectors where there are any."""
+    """A source that is open: its record as last listed, its index, and its vectors where there are
+    any. Its store is opened when it is read.
+    """
 
-    name: str
-    store: Store
+    record: SourceRecord
     index: SourceIndex
+    open_store: Callable[[], Store]
     vectors: VectorIndex | None = None
-    stamp: object = None  # see `Library._stamp`
     answers: dict[tuple[object, ...], Found] = field(default_factory=dict)
+    _store: Store | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the source here."""
+        return self.record.name
+
+    @property
+    def store(self) -> Store:
+        """The store, open."""
+        if self._store is None:
+            self._store = self.open_store()
+        return self._store
 
     def sync(self, seconds: float) -> bool:
         """Update index and vectors, for at most the time given; returns whether they are complete."""
@@ -124,7 +135,11 @@ class OpenSource:
         def until() -> bool:
             return time.monotonic() >= end
 
-        in_step = self.index.sync(self.store, until)
+        if self.index.state() == (self.record.last_seq, self.record.last_run):
+            in_step = True
+        else:
+            self._close_store()  # its file may be another one
+            in_step = self.index.sync(self.store, until)
         return in_step and (
             self.vectors is None or self.vectors.sync(self.index, self.store, until)
         )
@@ -207,7 +222,7 @@ class OpenSource:
             length=end - start,
             more=tuple(more[:MAX_MORE]),
             also=tuple(shown.also),
-            licences=licences_of(record, self.store.source_record()),
+            licences=licences_of(record, self.record),
         )
 
     def headings(self, record: PageRecord) -> list[tuple[Block, str | None]]:
@@ -233,12 +248,17 @@ class OpenSource:
             level = min(level, head.level)
         return None
 
+    def _close_store(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
     def close(self) -> None:
         """Close all of it."""
         if self.vectors is not None:
             self.vectors.close()
         self.index.close()
-        self.store.close()
+        self._close_store()
 
 
 def _typed(terms: Iterable[Term]) -> list[str]:
@@ -310,45 +330,54 @@ class Library(AbstractContextManager["Library"]):
         """Search one source, or all where none is named; arguments and errors are those of the
         function `search`. `kind` "code" shows code alone.
         """
-        limit = max(1, min(limit, MAX_RESULTS))
+        wanted = (max(1, min(limit, MAX_RESULTS)), section, kind)
+        return self._repaired(lambda: self._search(text, source, *wanted))
+
+    def _search(
+        self, text: str, source: str | None, limit: int, section: str | None, kind: str | None
+    ) -> SearchResults:
         problems: list[str] = []
         if source:
-            found = [self._with(source, partial(_find, text=text))]
+            found = [_find(self.open(source), text)]
         else:
-            found, problems = self._each(partial(_find, text=text, as_typed=True))
+            found, problems = self._find_in_all(text, as_typed=True)
             if not any(one.ranked for one in found):
-                found, problems = self._each(partial(_find, text=text))
+                found, problems = self._find_in_all(text, as_typed=False)
         query = parse_query(text)
         order = [(found[0], page) for page in found[0].ranked] if source else pooled(found)
-        sources = {one.source: self.open(one.source) for one in found}
-        places = [(sources[one.source], page) for one, page in order]
+        places = [(self._opened[one.source], page) for one, page in order]
         results = results_of(query, places, limit, section, kind)
         said = _notes(found, {one.source for one in results})
         if not results:
-            pages = sum(one.index.count()[0] for one in sources.values())
+            pages = sum(self._opened[one.source].index.count()[0] for one in found)
             said = [_nothing(found, pages, section)]
         notes = "; ".join([*said, *problems]) or None
         return SearchResults(query.text, results, notes)
 
-    def _each(self, work: Callable[[OpenSource], Found]) -> tuple[list[Found], list[str]]:
-        """Call with every source; returns a line for each that cannot be searched, too."""
+    def _find_in_all(self, text: str, *, as_typed: bool) -> tuple[list[Found], list[str]]:
+        """Search every source; returns a line for each that cannot be searched, too."""
         found = []
         problems = []
-        for name in self.names():
+        for record in self.records():
             try:
-                found.append(self._with(name, work))
+                found.append(_find(self._open(record), text, as_typed=as_typed))
+            except DamagedIndexError:
+                raise
             except LlmsspiderError as error:
-                problems.append(f"{name} cannot be searched: {error}")
+                problems.append(f"{record.name} cannot be searched: {error}")
         return found, problems + self.problems
 
-    def _with(self, name: str, work: Callable[[OpenSource], T]) -> T:
-        """Call with an open source; a damaged index is deleted and made anew."""
-        try:
-            return work(self.open(name))
-        except DamagedIndexError:
-            self._drop(name)
-            delete_sqlite(self._file(name, WORDS))
-            return work(self.open(name))
+    def _repaired(self, work: Callable[[], T]) -> T:
+        """Call; where an index turns out to be damaged, which deletes it, again with a new one."""
+        deleted: set[str] = set()
+        while True:
+            try:
+                return work()
+            except DamagedIndexError as error:
+                if str(error) in deleted:
+                    raise
+                deleted.add(str(error))
+                self._drop_all()
 
     def page(self, page: str) -> tuple[str, PageRecord]:
         """Return the source and the record, with content and links, of a page named by its id or
@@ -357,10 +386,9 @@ class Library(AbstractContextManager["Library"]):
         Raises `SearchError`, which names the nearest addresses, where no source has it.
         """
         page = page.strip()
-        names = self.names()
-        for name in names:
-            if (record := self._with(name, partial(_page, page=page))) is not None:
-                return name, record
+        found = self._repaired(lambda: self._page(page))
+        if found is not None:
+            return found
         text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
         near = self.search(text, limit=3).results
         there = (
@@ -369,6 +397,21 @@ class Library(AbstractContextManager["Library"]):
             else "search for it first"
         )
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
+
+    def _page(self, page: str) -> tuple[str, PageRecord] | None:
+        for record in self.records():
+            opened = self._open(record)
+            opened.sync(SYNC_SECS)
+            found = opened.store.page_by_url(page.partition("#")[0]) if "://" in page else None
+            url = opened.index.url_of(page) if found is None else None
+            found = found if url is None else opened.store.page_by_url(url)
+            if found is not None:
+                return record.name, found
+        return None
+
+    def headings(self, source: str, record: PageRecord) -> list[tuple[Block, str | None]]:
+        """The headings of a page of a source, each with its fragment."""
+        return self._repaired(lambda: self.open(source).headings(record))
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
@@ -417,48 +460,34 @@ class Library(AbstractContextManager["Library"]):
         delete_index(place, own)
 
     def open(self, name: str) -> OpenSource:
-        """The open source of a name (`choose_source`); opened again where its store was deleted or
-        replaced since.
-        """
-        known = self._opened.get(name)
-        if known is not None and known.stamp is not None and self._stamp(name) == known.stamp:
-            return known
-        self._drop(name)
-        try:
-            store = self.store(name)
-        except UnknownSourceError:
-            if (chosen := choose_source(name, self.names())) == name:
-                raise
-            return self.open(chosen)
-        try:
-            made = store.source_record()
-            version = made.extractor_version if made is not None else ""
-            index = SourceIndex.open(self._file(name, WORDS), store_id(store) + version)
-        except BaseException:
-            store.close()
-            raise
-        vectors = (
-            None
-            if self._embedder is None
-            else VectorIndex(self._file(name, VECTORS), self._embedder)
-        )
-        return self._opened.setdefault(
-            name, OpenSource(name, store, index, vectors, self._stamp(name))
-        )
+        """The open source of a name (`choose_source`).
 
-    def _stamp(self, name: str) -> object:
-        """What is another for another store of the source: the inode of its file, in PostgreSQL
-        when it was made.
+        Raises `UnknownSourceError`, `StoreError`, `SearchError`.
         """
-        place, own = self._place(name)
+        known = {record.name: record for record in self.records()}
         try:
-            if not place.url:
-                found = source_file(resolve_data_dir(place.data_dir), own).stat()
-                return found.st_dev, found.st_ino
-            with self.store(name) as store:
-                return store_id(store)
-        except (OSError, StoreError):
-            return None
+            return self._open(known[choose_source(name, [*known])])
+        except UnknownSourceError:
+            if self.problems:
+                self.store(name).close()  # says why it cannot be read
+            raise
+
+    def _open(self, record: SourceRecord) -> OpenSource:
+        """The open source of a record that was listed just now; opened again where its pages were
+        made anew since.
+        """
+        name = record.name
+        opened = self._opened.get(name)
+        if opened is None or _made_of(opened.record) != _made_of(record):
+            self._drop(name)
+            index = SourceIndex.open(self._file(name, WORDS), _made_of(record))
+            vectors = None
+            if self._embedder is not None:
+                vectors = VectorIndex(self._file(name, VECTORS), self._embedder)
+            opened = OpenSource(record, index, partial(self.store, name), vectors)
+            self._opened[name] = opened
+        opened.record = record
+        return opened
 
     def _file(self, name: str, suffix: str) -> Path:
         """The file of an index; where its folder is read-only, a copy in a temporary folder."""
@@ -485,10 +514,13 @@ class Library(AbstractContextManager["Library"]):
             with suppress(StoreError):
                 opened.close()
 
-    def close(self) -> None:
-        """Close every source that is open."""
+    def _drop_all(self) -> None:
         for name in list(self._opened):
             self._drop(name)
+
+    def close(self) -> None:
+        """Close every source that is open."""
+        self._drop_all()
         if self._temporary is not None:
             self._temporary.cleanup()
 
@@ -528,15 +560,12 @@ def _notes(found: Sequence[Found], shown: set[str]) -> list[str]:
     ]
 
 
-def _page(opened: OpenSource, page: str) -> PageRecord | None:
-    opened.sync(SYNC_SECS)
-    found = opened.store.page_by_url(page.partition("#")[0]) if "://" in page else None
-    url = opened.index.url_of(page) if found is None else None
-    return found if url is None else opened.store.page_by_url(url)
-
-
-def store_id(store: Store) -> str:
-    """A value that differs for another store of the same name: when its source was first crawled."""
-    record = store.source_record()
+def store_id(record: SourceRecord | None) -> str:
+    """A value that differs for another source of the same name: when it was first crawled."""
     made = record and record.created_at
     return made.isoformat() + own_mark(record.extractor_version) if record and made else ""
+
+
+def _made_of(record: SourceRecord) -> str:
+    """What an index is made of: a store, by a version of this program."""
+    return store_id(record) + record.extractor_version

@@ -153,17 +153,16 @@ class Tools:
         source, record = self.library.page(page)
         content = record.content or ""
         wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
-        opened = self.library.open(source)
         first = 0
         last = len(content)
         if wanted:
-            first, last = _section(opened.headings(record), wanted, last)
+            first, last = _section(self.library.headings(source, record), wanted, last)
         start = max(first, min(offset, last))
         end = min(start + max_chars, last)
         if end < last:  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + max_chars * 3 // 4, end) + 1 or end
         following = end if end < last else None
-        licences = licences_of(record, opened.store.source_record())
+        licences = licences_of(record, self.library.open(source).record)
         data = {
             "url": record.url,
             "title": record.title or record.url,

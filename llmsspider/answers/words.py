@@ -213,6 +213,7 @@ class Query:
         return replace(self, terms=tuple(replace(term, required=False) for term in self.terms))
 
 
+@lru_cache(maxsize=16)
 def parse_query(text: str) -> Query:
     """Read a query; one without any word has no terms.
 

@@ -180,7 +180,7 @@ class VectorStorePipeline(RunComponent):
         """What is kept of a source; its rows are removed where they were made otherwise."""
         counts = getattr(self.chunker.count, "__qualname__", "")
         made_of = {
-            "store": store_id(store),
+            "store": store_id(store.source_record()),
             "model": model_of(self.embedder),
             "chunks": f"{self.chunker.size} {counts}",
         }

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import (
-    URL,
     Connection,
     Dialect,
     Engine,
@@ -228,23 +227,17 @@ def open_sqlite(path: Path) -> Database:
         read_only = path.exists() and not all(
             os.access(one, os.W_OK) for one in (path, path.parent)
         )
-        engine = create_engine(
-            _read_only_url(path) if read_only else URL.create("sqlite", database=str(path)),
-            connect_args={
-                "isolation_level": None,
-                "timeout": BUSY_TIMEOUT_SECS,
-                "check_same_thread": False,
-            },
-            poolclass=QueuePool,
-        )
+        address = _read_only_uri(path) if read_only else str(path)
     except OSError as error:
         raise StoreError(
             f"page store {path}: {error.strerror}; choose another LLMS_DATA_DIR"
         ) from error
-    engine.dialect = _sqlite_dialect()
+    dialect = _sqlite_dialect()
+    connect: Any = partial(connect_sqlite, address, read_only=read_only)
+    pool = QueuePool(connect, dialect=dialect)
+    # `create_engine` would make a dialect and ask SQLite for its version, for each file
+    engine = Engine(pool, dialect, make_url("sqlite://"))
     engine.update_execution_options(compiled_cache=_COMPILED)
-    if not read_only:
-        event.listen(engine, "connect", prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return Database(engine, str(path), read_only=read_only)
 
@@ -276,7 +269,7 @@ def delete_sqlite(path: Path) -> bool:
     return is_there
 
 
-def _read_only_url(path: Path) -> URL:
+def _read_only_uri(path: Path) -> str:
     """Say how SQLite opens a file that it cannot write: with the log of a killed or running
     process, which counts.
 
@@ -284,18 +277,17 @@ def _read_only_url(path: Path) -> URL:
     """
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     if not log.exists() or (not log.stat().st_size and not index.exists()):
-        query = {"mode": "ro", "immutable": "1"}
+        query = "?mode=ro&immutable=1"
     elif index.exists():
-        query = {"mode": "ro"}
+        query = "?mode=ro"
     else:
         folder = Path(tempfile.mkdtemp(prefix="llmsspider-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         for file in (path, log):
             shutil.copyfile(file, folder / file.name)
         path = folder / path.name
-        query = {}
-    file_url = f"file:{quote(str(path.absolute()))}"
-    return URL.create("sqlite", database=file_url, query={**query, "uri": "true"})
+        query = ""
+    return f"file:{quote(str(path.absolute()))}{query}"
 
 
 def open_postgresql(url: str) -> Database:
@@ -324,7 +316,21 @@ def open_postgresql(url: str) -> Database:
     return Database(engine, parsed.render_as_string(hide_password=True))
 
 
-def prepare_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
+def connect_sqlite(address: str, *, read_only: bool = False) -> sqlite3.Connection:
+    """Open the SQLite file of a path, or of a URI if it is only to be read, in autocommit mode."""
+    connection = sqlite3.connect(
+        address, BUSY_TIMEOUT_SECS, isolation_level=None, check_same_thread=False, uri=read_only
+    )
+    if not read_only:
+        try:
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
     """Set the modes of a new connection.
 
     While another makes the file SQLite refuses the first at once, whatever the busy timeout is.

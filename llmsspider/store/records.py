@@ -62,8 +62,9 @@ class SourceRecord:
 
     `arguments` holds only what the user keeps (`save=true`). `says` has title, summary and notes of
     its llms.txt, `rights` what the files of its hosts declare (`web.rights`). `status`, `pages`,
-    `undelivered_since` (see `runs.undelivered_since`) and `crawled_at` (the end of the last run)
-    are derived when the record is read and ignored when it is written.
+    `undelivered_since` (see `runs.undelivered_since`), `crawled_at` and `last_run` (end and id of
+    the last run that has ended) and `last_seq` (of the last change) are derived when sources are
+    listed and ignored when the record is written.
     """
 
     name: str
@@ -79,6 +80,8 @@ class SourceRecord:
     pages: int = 0
     undelivered_since: int | None = None
     crawled_at: datetime | None = None
+    last_seq: int = 0
+    last_run: str = ""
 
     @property
     def header(self) -> dict[str, str | None]:

@@ -424,6 +424,7 @@ _TABLES = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
     "postgresql": f"SELECT tablename FROM pg_tables WHERE schemaname = '{POSTGRESQL_SCHEMA}'",  # noqa: S608
 }
+_VERSION = select(meta.c.value).where(meta.c.key == "version")
 
 
 def _version(connection: Connection, database: Database) -> int:
@@ -435,8 +436,7 @@ def _version(connection: Connection, database: Database) -> int:
     tables = set(connection.exec_driver_sql(_TABLES[connection.dialect.name]).scalars())
     if not tables - {TURN_TABLE}:
         return 0
-    version_of = select(meta.c.value).where(meta.c.key == "version")
-    value = connection.execute(version_of).scalar() if meta.name in tables else None
+    value = connection.execute(_VERSION).scalar() if meta.name in tables else None
     if value is None or not str(value).isdigit():
         not_ours = "is not a page store of llmsspider; it is left as it is"
         raise StoreError(f"page store {database.label} {not_ours}")

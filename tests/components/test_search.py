@@ -714,3 +714,32 @@ def test_an_embedder_finds_by_meaning_and_embeds_a_passage_once(
     assert shelves.paths("car")[0] == "a"
     assert sum(Topics.calls) == 6  # the passage that changed, one query
     shelves.library.close()
+
+
+def test_a_damaged_part_of_an_index_is_made_anew_when_it_is_read(tmp_path: Path):
+    shelves = Shelves(Place(None, tmp_path))
+    for name in ("one", "two"):
+        shelves.crawl({"a": "# Alpha\n\nzebras\n\n## Stripes\n\nThey have some.\n"}, name)
+    assert {one.source for one in shelves.library.search("zebras").results} == {"one", "two"}
+    for index in tmp_path.glob("*.search"):
+        with closing(sqlite3.connect(index)) as connection:
+            connection.execute("DROP TABLE link")
+    assert {one.source for one in shelves.library.search("zebras").results} == {"one", "two"}
+    shelves.library.close()
+
+
+def test_a_store_that_was_replaced_by_another_file_is_searched_as_it_is_now(tmp_path: Path):
+    shelves = Shelves(Place(None, tmp_path))
+    shelves.crawl({"a": "# Alpha\n\nzebras\n", "b": "# Beta\n\nlions\n"})
+    (file,) = tmp_path.glob("*.sqlite")
+    earlier = file.read_bytes()
+    assert shelves.paths("zebras") == ["a"]
+    shelves.crawl({"a": None, "c": "# Gamma\n\ngiraffes\n"})
+    assert (shelves.paths("zebras"), shelves.paths("giraffes")) == ([], ["c"])
+    shelves.library.close()
+    assert shelves.paths("giraffes") == ["c"]
+    copy = tmp_path / "copy"
+    copy.write_bytes(earlier)
+    copy.replace(file)
+    assert (shelves.paths("zebras"), shelves.paths("giraffes")) == (["a"], [])
+    shelves.library.close()
