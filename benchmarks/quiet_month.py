@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import tempfile
 import zlib
@@ -118,6 +119,10 @@ def lastmod(pages: list[int]) -> str:
     return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{dates}</urlset>'
 
 
+def one_lastmod(pages: list[int]) -> str:
+    return re.sub(r"2026-01-\d+", "2026-01-01", lastmod(pages))
+
+
 def index_of_sphinx(pages: list[int]) -> str:
     words: dict[str, list[int]] = {}
     for number in pages:
@@ -163,6 +168,7 @@ SHAPES: dict[str, tuple[str, str, Callable[[list[int]], str | bytes]]] = {
     ),
     "commit in a meta element": ('<meta name="commit" content="1a2b3c4d5e">', "/x", lambda _: ""),
     "lastmod of a sitemap": ("", "/sitemap.xml", lastmod),
+    "lastmod that pages say too": ('<meta name="modified" content="2026-01-01T10:00:00Z">', "/sitemap.xml", one_lastmod),
     "nothing": ("", "/x", lambda _: ""),
 }  # fmt: skip
 """What the pages have in their head, and the path and text of the file that they are set up with."""

@@ -216,27 +216,25 @@ _QUOTE = re.compile(r"^[> \t]+", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[[^\[\]\n]*\]\((https?://[^()\s#?]+)")
 
 
-def says_the_same(one: str, other: str, *, exactly: bool = False) -> bool:
+def says_the_same(one: str, other: str, *, titles: bool = False, links: bool = False) -> bool:
     r"""Say whether two forms of a page say the same: the same words in the same order, though one may
     lack the title, or have a longer one or a heading in its place, and labels of admonitions. Signs
     of code count where both have as many blocks of it: a form may have lost them.
 
-    Where the page's HTML decides otherwise (`exactly`), titles have to be equal, and links that
-    are as many to lead to the same pages.
+    Where forms are known to have the same, `titles` have to be equal, and `links` that are as many
+    to lead to the same pages.
 
     >>> says_the_same("## Install\n\n> [!INFO]\n> Run it.\n", "# Install\n\n**Info**\n\nRun it.\n")
     True
     >>> says_the_same("# Install\n\nRun it.\n", "# Install\n\nRun it twice.\n")
     False
     """
-    titles = [title_words(text).split() for text in (one, other)]
-    if exactly and all(titles) and titles[0] != titles[1]:
+    title, title_of_other = (title_words(text).split() for text in (one, other))
+    if titles and title and title_of_other and title != title_of_other:
         return False
-    if not (set(titles[0]) <= set(titles[1]) or set(titles[1]) <= set(titles[0])):
+    if not (set(title) <= set(title_of_other) or set(title_of_other) <= set(title)):
         return False
-    links = [_LINK.findall(without_built_names(text)) for text in (one, other)]
-    pages = [sorted(loose_key(url.removesuffix(".md")) for url in urls) for urls in links]
-    if exactly and len(pages[0]) == len(pages[1]) and pages[0] != pages[1]:
+    if links and _lead_elsewhere(one, other):
         return False
     signs = len(_FENCED.findall(one)) == len(_FENCED.findall(other))
     of_one, of_other = (
@@ -244,6 +242,13 @@ def says_the_same(one: str, other: str, *, exactly: bool = False) -> bool:
         for text in (one, other)
     )
     return any(words in of_other for words in of_one)
+
+
+def _lead_elsewhere(one: str, other: str) -> bool:
+    """Say whether the links of two texts are as many, and do not lead to the same pages."""
+    links = [_LINK.findall(without_built_names(text)) for text in (one, other)]
+    pages = [sorted(loose_key(url.removesuffix(".md")) for url in urls) for urls in links]
+    return len(pages[0]) == len(pages[1]) and pages[0] != pages[1]
 
 
 def words_of(markdown: str, *, with_title: bool = False, signs: bool = True) -> list[str]:

@@ -5,6 +5,7 @@ requested, or holds what pages say; where nothing changes it is believed in step
 (docs/explanation/incremental.md).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field, fields
@@ -78,7 +79,8 @@ class History:
     `nights` counts those on which every page was requested or it was believed, `active` those of the
     former on which pages changed, since its last mistake; `changes` the pages that changed, `named`
     those that it had named, `mistakes` the nights when it had not. `stamp` and `pages` (a number)
-    are those of last time. It `holds_text` where it was seen to have what pages say.
+    are those of last time. It `holds_text` where it was seen to have what pages say, or they to
+    carry what it says.
     """
 
     nights: int = 0
@@ -166,6 +168,8 @@ class Ledger:
     no_documents: dict[bytes, str] = field(default_factory=dict)
     """The URLs of pages that were requested, and are no documents as before, or not found."""
     dead: set[bytes] = field(default_factory=set)  # the keys of those that were not found
+    carried: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    """The keys of the pages that carry what a witness says of them, by its name."""
     _believed: list[Witness] = field(default_factory=list)
     _bound: int = 0
 
@@ -190,6 +194,12 @@ class Ledger:
             if self.number - one.number < MAX_AGE
         }
         return {"settings": self.settings, "checked": recent, **histories}
+
+    def page_read(self, key: bytes, url: str, body: bytes) -> None:
+        """Note which of the witnesses a page bears out by what it carries."""
+        for one in self.witnesses:
+            if one.stands_in(body, url):
+                self.carried[one.name].add(key)
 
     def claim(self, witness: Witness, key: bytes, url: str) -> Claim:
         """Return what a witness says of a page, by what it said when the page was requested last."""
@@ -365,7 +375,9 @@ class Ledger:
             history.stamp = witness.stamp
             history.pages = len(witness.pages)
             if not history.holds_text:
-                history.holds_text = _holds_text(witness, asked, text_of)
+                borne_out = len(self.carried[witness.name] & asked.keys())
+                is_carried = borne_out >= LEAST_SHARE * len(asked) > 0
+                history.holds_text = is_carried or _holds_text(witness, asked, text_of)
         for name in self.histories.keys() - claims.keys():
             self.histories[name].stamp = ""  # it is not there any more
         for key in failed:

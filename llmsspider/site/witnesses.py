@@ -88,6 +88,9 @@ _BESIDE = frozenset({"id", "objectID", "crumbs", "breadcrumbs", "b", "pos", "lev
 
 _Words = dict[str, set[str]]  # the stems of pages, by URL
 
+MOMENT = len("2026-01-31T10:00:00")
+"""So much of what is said of a page stands on it: pages have other time zones."""
+
 INVENTORY = b"# Sphinx inventory version 2"
 _ENTRY = re.compile(r" [^\s:]++:\S++ -?+\d++ (\S*+) ")  # its role, priority and address
 
@@ -136,7 +139,8 @@ class Witness:
     `pages` has a digest for each page, by `key_of` of its address; it is empty where the `stamp` of
     a file, taken of `page`, speaks for all pages below `root`. `urls` are the addresses of the
     pages, where the file says them. `words` are the stems that it has of some pages, by key;
-    `hashes_pages` says that it is a hash of all that pages hold.
+    `hashes_pages` says that it is a hash of all that pages hold, `is_on_pages` that what it says of
+    a page made by a generator stands on the page, too.
     """
 
     name: str
@@ -147,6 +151,7 @@ class Witness:
     page: str = ""
     words: Mapping[str, set[str]] = field(default_factory=dict, repr=False)
     hashes_pages: bool = False
+    is_on_pages: bool = False
     is_flat: bool = False  # names of pages have `_` in place of `/`, from `root` on (VitePress)
 
     @property
@@ -166,6 +171,13 @@ class Witness:
         if self.pages:
             return self.pages.get(self.key_of(url))
         return self.stamp if url.startswith(self.root) else None
+
+    def stands_in(self, body: bytes, url: str) -> bool:
+        """Say whether a page carries what is said of it: the name of its build, or the time when it
+        was modified.
+        """
+        said = self.of(url) if self.is_on_pages else None
+        return said is not None and said[:MOMENT].encode() in body
 
     def whole(self) -> "Witness":
         """Return the same file as one that speaks for all pages, by whether it is as it was."""
@@ -431,7 +443,10 @@ def by_lastmod(dates: Mapping[str, str], today: str) -> Witness | None:
         for url, said in dates.items()
         if "T" in said or (len(said) == len(yesterday) and said < yesterday)
     }
-    return _by_digests(BY_LASTMOD, pages) if len(pages) > 1 else None
+    if len(pages) < 2:
+        return None
+    are_times = all("T" in said for said in pages.values())
+    return _by_digests(BY_LASTMOD, pages, is_on_pages=are_times)
 
 
 def by_hashes(hashes: Mapping[str, str]) -> Witness:
@@ -442,9 +457,11 @@ def by_hashes(hashes: Mapping[str, str]) -> Witness:
     return _by_digests(BY_HASHES, pages, hashes_pages=True)
 
 
-def _by_digests(name: str, pages: dict[str, str], *, hashes_pages: bool = False) -> Witness:
+def _by_digests(
+    name: str, pages: dict[str, str], *, hashes_pages: bool = False, is_on_pages: bool = False
+) -> Witness:
     stamp = stamp_of(orjson.dumps(pages, option=orjson.OPT_SORT_KEYS))
-    return Witness(name, stamp, pages, hashes_pages=hashes_pages)
+    return Witness(name, stamp, pages, hashes_pages=hashes_pages, is_on_pages=is_on_pages)
 
 
 def by_deploy(url: str, modified: str | None, stored: Collection[str | None]) -> Witness | None:
@@ -462,10 +479,11 @@ _BUILDS = (
     r"""["'](?P<root>[^"'\s<>]{0,200}/)assets/js/runtime~main\.(?P<hash>[0-9a-f]{6,64})\.js""",
     r"""["'](?P<root>[^"'\s<>]{0,200}/)_next/static/(?P<name>[\w-]{8,64})/_buildManifest\.js""",
     r"""\bbuildId["']?:["'](?P<name>[\w-]{8,64})["']""",
-    rf"""<meta name=["']?{_META_BUILD}["']? content=["']?(?P<name>[\w:.+-]{{6,80}})""",
+    rf"""<meta name=["']?{_META_BUILD}["']? content=["']?(?P<commit>[\w:.+-]{{6,80}})""",
 )
 """How pages name the build that they are of. The name that Docusaurus gives it is a hash of what all
-pages say, made of the hashes of its chunks.
+pages say, made of the hashes of its chunks; pages that carry a commit are made anew with each. The
+builds of Next.js and Nuxt are those of an application: its pages may change meanwhile.
 """
 
 
@@ -476,8 +494,14 @@ def by_build(body: bytes, url: str) -> Witness | None:
         if (found := re.search(pattern, text, re.ASCII)) is not None:
             named = found.groupdict()
             root = urljoin(url, named.get("root", "."))
-            stamp = named.get("hash") or named["name"]
-            return Witness(BY_BUILD, stamp, root=root, page=url, hashes_pages="hash" in named)
+            return Witness(
+                BY_BUILD,
+                named.get("hash") or named.get("commit") or named["name"],
+                root=root,
+                page=url,
+                hashes_pages="hash" in named,
+                is_on_pages="commit" in named,
+            )
     return None
 
 

@@ -40,20 +40,44 @@ class Kit:
             pages[f"/{name}.md"] = f"# {self.title[name]}\n\n{LEAD}\n\n{note}\n\n{code}\n\n{more}\n"
         return pages
 
+    def full_text(self, base: str) -> dict[str, str]:
+        pages = self.markdown(base)
+        parts = (
+            f"# {self.title[name]}\nSource: {base}/{name}.html\n\n"
+            + pages[f"/{name}.md"].partition("\n\n")[2]
+            for name in PAGES
+        )
+        listed = pages["/llms.txt"].replace(".md)", ".html)")
+        return {"/llms.txt": listed, "/llms-full.txt": "\n".join(parts)}
+
+    def in_form(self, form: str, base: str) -> dict[str, str]:
+        more = {"html": {}, "markdown": self.markdown(base), "full text": self.full_text(base)}
+        return self.html() | more[form]
+
+
+FORMS = [
+    ("html", "markdown"),
+    ("html", "full text"),
+    ("markdown", "html"),
+    ("markdown", "full text"),
+]
+
 
 def told(outcome, base: str) -> dict[str, str]:
     found = outcome.by_path(base).items()
     return {path: one["change"] for path, one in found if one["change"] != "unchanged"}
 
 
-def test_only_what_pages_say_is_told_when_their_form_changes(serve, run_crawl):
+@pytest.mark.parametrize(("before", "after"), FORMS)
+def test_only_what_pages_say_is_told_when_their_form_changes(serve, run_crawl, before, after):
     kit = Kit()
-    site = serve(kit.html())
+    site = serve({})
+    site.pages = kit.in_form(before, site.url)
     run_crawl(f"{site.url}/")
     kit.sign["p2"] = "-"
     kit.target["p3"] = "/p5.html"
     kit.title["p4"] = "Part four"
-    site.pages = kit.html() | kit.markdown(site.url)
+    site.pages = kit.in_form(after, site.url)
     night = run_crawl(f"{site.url}/")
     assert told(night, site.url) == dict.fromkeys(["/p2.html", "/p3.html", "/p4.html"], "changed")
     assert told(run_crawl(f"{site.url}/"), site.url) == {}

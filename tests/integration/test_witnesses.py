@@ -22,6 +22,7 @@ class Nights:
         self.editions: dict[int, int] = {}
         self.is_sphinx = False
         self.is_docusaurus = False
+        self.commit = ""
         self.is_broken = False
         self.build = ""
         self.named: dict[int, int] | None = None
@@ -39,6 +40,8 @@ class Nights:
         if self.is_docusaurus:
             build = sha256(json.dumps(self.editions).encode()).hexdigest()[:8]
             script = f'<script src="/assets/js/runtime~main.{build}.js" defer></script>'
+        if self.commit:
+            script = f'<meta name="commit" content="{self.commit}">'
         numbers = range(self.number)
         said = {n: self.said(n, self.editions) for n in numbers}
         links = "".join(f'<li><a href="/p{n}/">Part {n}</a></li>' for n in numbers if n != 5)
@@ -63,7 +66,7 @@ class Nights:
             index = {"docnames": [f"p{n}" for n in numbers], "terms": words}
             self.site.pages["/searchindex.js"] = f"Search.setIndex({json.dumps(index)})"
             del self.site.pages["/search/search_index.json"]
-        if self.is_docusaurus:
+        if self.is_docusaurus or self.commit:
             del self.site.pages["/search/search_index.json"]
         if self.is_broken:
             self.site.pages["/search/search_index.json"] = '{"docs": ['
@@ -190,6 +193,17 @@ def test_pages_that_name_their_build_are_as_they_were_while_it_is(serve, run_cra
     assert told == {"/p9/": "changed"}
     linked = {f"/p{number}/" for number in range(40) if number != 5}
     assert linked <= {*paths}, "any of them may have changed"
+
+
+def test_a_commit_that_all_pages_carry_is_believed_from_the_fifth_night_on(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    nights.commit = "1a2b3c4d"
+    requests = [len(pages_of(nights()[1])) for _ in range(5)]
+    assert requests[3] >= 39, "no page links to one of the forty"
+    assert requests[4] == SAMPLE
+    nights.commit = "2b3c4d5e"
+    told, _, _ = nights(9)
+    assert told == {"/p9/": "changed"}
 
 
 LLMS_TXT = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"

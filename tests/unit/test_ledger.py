@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 from llmsspider.crawler.revisit import Ledger
-from llmsspider.site.witnesses import Witness, stems
+from llmsspider.site.witnesses import BY_BUILD, Witness, by_build, by_lastmod, stems
 from llmsspider.web.urls import loose_key, page_key
 
 URLS = [f"https://e.com/p{number}" for number in range(6)]
@@ -87,6 +87,43 @@ def test_a_hash_of_what_pages_hold_needs_no_night_with_changes():
         nights(replace(index({}), hashes_pages=True))
 
     assert nights.is_proven()
+
+
+@pytest.mark.parametrize(
+    ("page", "is_carried"),
+    [
+        (b'<meta name="commit" content="1a2b3c4d">', True),
+        (b'<meta name="commit" content="0a2b3c4d">', False),
+        (b'<script>{"buildId":"1a2b3c4d"}</script>', False),
+    ],
+    ids=["all pages carry the commit", "pages were made of another one", "an application"],
+)
+def test_a_commit_that_all_pages_carry_needs_no_night_with_changes(page, is_carried):
+    home = page.replace(b"0a2b", b"1a2b")
+    nights = Nights()
+    nights(by_build(home, URLS[0]))
+    for night in range(4):
+        for key, url in ASKED.items() if not night else ():  # later answers are 304s
+            nights.ledger.page_read(key, url, page)
+        nights.ledger.conclude(ASKED, (), text_of=str)
+        nights(by_build(home, URLS[0]))
+
+    assert nights.is_proven(BY_BUILD) is is_carried
+
+
+@pytest.mark.parametrize(
+    ("lastmod", "page", "stands"),
+    [
+        ("2026-01-02T10:00:00+00:00", b'<time datetime="2026-01-02T10:00:00.000Z">', True),
+        ("2026-01-02T10:00:00Z", b'<time datetime="2026-01-03T10:00:00Z">', False),
+        ("2026-01-02", b'<time datetime="2026-01-02">', False),
+    ],
+    ids=["the moment", "another day", "a day, which may be written by hand"],
+)
+def test_a_page_carries_the_moment_that_a_sitemap_says(lastmod, page, stands):
+    witness = by_lastmod(dict.fromkeys(URLS, lastmod), "2026-02-01")
+
+    assert witness.stands_in(page, URLS[1]) is stands
 
 
 def test_histories_of_an_older_version_are_read():

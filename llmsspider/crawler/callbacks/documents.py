@@ -269,9 +269,12 @@ class Documents(UsesRun):
         if state is None or stored is None:
             return
         is_away = self._is_away(state)
-        if is_same is None:
-            is_same = says_the_same(record.text, stored.text)
-        if is_same and self._is_worse(state):
+        is_html = self._is_html_better(state)
+        if (
+            is_same is None
+        ):  # Markdown that was seen to say what its HTML says leads where that does
+            is_same = says_the_same(record.text, stored.text, links=is_html is False)
+        if is_same and is_html:
             self.recorded.said_before.add(record.key)  # the better text takes its place
         elif is_same or (is_away and not self.memory.is_accepted(record.key + b"form", "away")):
             record.source_hash = record.hash_of_content
@@ -290,10 +293,12 @@ class Documents(UsesRun):
         is_other = is_form and stored is not None and stored.title != record.title
         return None if is_other else stored
 
-    def _is_worse(self, state: PageState) -> bool:
-        """Say whether the form that a page is stored in says less than its HTML."""
+    def _is_html_better(self, state: PageState) -> bool | None:
+        """Say whether the HTML says more than the form that a page is stored in; None where that is
+        open.
+        """
         form = FORM_OF.get(state.origin)
-        return form is not None and bool(self.site.samples_of(state.url, form).is_html)
+        return self.site.samples_of(state.url, form).is_html if form is not None else None
 
     def _is_away(self, state: PageState) -> bool:
         """Say whether the full-text file of a page gave seeds in the run before, and none in this

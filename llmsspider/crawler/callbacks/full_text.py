@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from io import SEEK_END
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy import Request
 
@@ -44,10 +44,19 @@ from llmsspider.web.urls import identity, page_key
 
 logger = logging.getLogger(__name__)
 
-FullTextRecord = tuple[str, "PageRecord | Exception", bool]
-"""The address of a page, what the store keeps of it or why it could not be read, and whether it is
-as stored.
-"""
+
+class FullTextRecord(NamedTuple):
+    """The address of a page, what the store keeps of it or why it could not be read.
+
+    It is as stored (`confirmed`), or says the same in another form (`is_same`, None where the texts
+    decide).
+    """
+
+    url: str
+    record: PageRecord | Exception
+    confirmed: bool = False
+    is_same: bool | None = None
+
 
 FULL_TEXT_BATCH = 16  # pages of a full-text file that are read at a time
 # pages of a full-text file that are looked at to learn what its links are relative to
@@ -223,7 +232,7 @@ class FullTextPages(UsesRun):
     def _results(self, records: list[FullTextRecord], full_text: FullText) -> Iterator[Any]:
         file = full_text.url
         of_file = Request(file)
-        for url, record, confirmed in records:
+        for url, record, confirmed, is_same in records:
             if isinstance(record, Exception):
                 self.report.failed(url, "parse", str(record))
                 continue
@@ -243,7 +252,7 @@ class FullTextPages(UsesRun):
                 yield from self.documents.kept_as_suspect(record, of_file, suspect)
             else:
                 if not confirmed:
-                    self.documents.keep_text(record)
+                    self.documents.keep_text(record, is_same=is_same)
                 yield from self.documents.with_links(record, of_file, confirmed=confirmed)
 
     def _may_be_cut(self, url: str, full_text: FullText) -> bool:
@@ -300,25 +309,23 @@ class FullTextPages(UsesRun):
         for page, url in batch:
             try:
                 if (stored := self._same_as_stored(page, url, file)) is not None:
-                    found[url] = url, stored, True
+                    found[url] = FullTextRecord(url, stored, confirmed=True)
             except Exception as error:  # whatever the error, it affects one page only
-                found[url] = url, error, False
+                found[url] = FullTextRecord(url, error)
         if fresh := [(page, url) for page, url in batch if url not in found]:
             self.report.count("converted", len(fresh))
             read = await self.workers.read_texts([own_text(page.text) for page, _ in fresh])
             for (page, url), one in zip(fresh, read, strict=True):
                 try:
-                    found[url] = url, *await self._record_of(page, one, url, file)
+                    found[url] = await self._record_of(page, one, url, file)
                 except Exception as error:
-                    found[url] = url, error, False
+                    found[url] = FullTextRecord(url, error)
         return [found[url] for _, url in batch]
 
     async def _record_of(
         self, page: FullPage, read: Draft | ConversionError, url: str, file: FullText
-    ) -> tuple[PageRecord, bool]:
-        """Return what the store keeps of a page, and whether it is as stored; raises
-        `ConversionError`.
-        """
+    ) -> FullTextRecord:
+        """Return what the store keeps of a page; raises `ConversionError`."""
         is_whole = page.rule == "whole"
         if isinstance(read, ConversionError):
             raise read
@@ -340,7 +347,8 @@ class FullTextPages(UsesRun):
                 beside = await self.reader.beside(Request(url), held, result)
                 if beside.html is not None and beside.found.is_stub:
                     return self._from_html(url, *beside.html)
-            is_same = not is_whole and await self.reader.is_as_stored(Request(url), held, result)
+            if not is_whole:
+                is_same = await self.reader.is_as_stored(Request(url), held, result)
         except RenderingError as error:
             logger.info("%(url)s stays as it is stored: %(error)s", {"url": url, "error": error})
             return self._from_html(url, held, None)
@@ -353,25 +361,19 @@ class FullTextPages(UsesRun):
         )
         if is_same:
             self.documents.keep_text(record, is_same=True)
-        return record, False
+        return FullTextRecord(url, record, is_same=is_same)
 
-    def _from_html(
-        self, url: str, answer: PageResponse, html: PageResult | None
-    ) -> tuple[PageRecord, bool]:
-        """Return the record of a page's HTML, the stored one where there is no result, and whether
-        it is as stored.
-        """
+    def _from_html(self, url: str, answer: PageResponse, html: PageResult | None) -> FullTextRecord:
+        """Return the record of a page's HTML, the stored one where there is no result."""
         if html is None:
             stored = self.known.load(page_key(url))
             if stored is None:
                 raise ConversionError("its HTML is not stored any more")
-            return stored, True
+            return FullTextRecord(url, stored, confirmed=True)
         self.reader.count(url, html.page)
         entry = self.site.entries.get(identity(url))
-        return (
-            self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry),
-            False,
-        )
+        record = self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry)
+        return FullTextRecord(url, record)
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
         text = page.text.encode("utf-8", "surrogatepass")

@@ -193,7 +193,7 @@ class PageReader(UsesRun):
         self, request: Request, answered: PageResponse, result: PageResult
     ) -> bool | None:
         """Say whether Markdown of a page that is stored as HTML has the same title and words, or
-        else its HTML still has them; None for any other page.
+        else its HTML still has them; None for any other page, and where it has no HTML.
 
         Raises `RenderingError` where its HTML failed.
         """
@@ -204,12 +204,13 @@ class PageReader(UsesRun):
         if state is None or stored is None or not known.is_usable(state):
             return None
         before = stored.text
-        if says_the_same(result.page.markdown, before, exactly=True):
+        is_same = partial(says_the_same, before, titles=True, links=True)
+        if is_same(result.page.markdown):
             return True
         html = await self._read_html(request.replace(url=state.fetched_url), answered)
-        return html is not None and (
-            html[1] is None or says_the_same(html[1].page.markdown, before, exactly=True)
-        )
+        if html is None:
+            return None
+        return html[1] is None or is_same(html[1].page.markdown)
 
     async def fuller(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         """Return the better of a page's Markdown and its HTML, as samples of its host and section
