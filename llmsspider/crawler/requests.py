@@ -75,6 +75,7 @@ class RequestMeta(TypedDict, total=False):
     files: dict[str, str] | None
     held: bool  # came as HTML; its Markdown is requested once more at the end of the crawl
     asked: bool  # requested though its shape was no page elsewhere
+    expected: bool  # its HTML is what other pages have; it was not downloaded
     late: bool  # requested once more at the end of the crawl
     md: str  # URL of its Markdown, where a file names it outright
     # part of another page's download, or of discovery; left alone by the Markdown negotiation
@@ -395,6 +396,8 @@ class EngineFetch(UsesRun):
                 )
                 return FetchResult(url, url, status, error="http", message=why)
             self.start_response = response
+        elif self.start_response is not None and body == self.start_response.body:
+            self.learned.shells.learn_false(url)
         if kind is None and answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
             self.false_answer = answer
         if len(answer.body) >= SPOOLED_BYTES:

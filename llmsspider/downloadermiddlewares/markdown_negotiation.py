@@ -43,6 +43,7 @@ from llmsspider.web.page_forms import (
     is_markdown_url,
     is_twin_of,
     page_candidates,
+    shape,
 )
 from llmsspider.web.urls import host, identity, loose_key, page_key, split_route
 
@@ -124,7 +125,7 @@ class MarkdownNegotiationMiddleware(RunComponent):
                 self.site.forms_of(request.url).none(request.url)
             raise IgnoreRequest("it came as HTML, and has no Markdown")
         kept = self.prefetched.pop(identity(request.url), None)
-        return kept.replace(request=request) if kept is not None else None
+        return kept.replace(request=request) if kept is not None else self._expected(request)
 
     def _kept_html(self, request: Request) -> Response | None:
         is_html = request.headers.get("Accept") == HTML_ACCEPT.encode()
@@ -143,8 +144,19 @@ class MarkdownNegotiationMiddleware(RunComponent):
         was_rendered = state is not None and state.origin == "rendered" and not site.answers_404
         if body is None and (was_rendered or split_route(url)[1]):
             body = self.learned.shells.shell_of(url)
-        headers = {"Content-Type": "text/html"}
-        return HtmlResponse(url, 200, headers, body, request=request) if body is not None else None
+        return _html(request, body) if body is not None else None
+
+    def _expected(self, request: Request) -> Response | None:
+        """Return the HTML that a new page is expected to have: what all pages of its host have."""
+        url = request.url
+        page = info(request)
+        if page.get("whole") or shape(url) is None or self.known.at(url) is not None:
+            return None
+        body = self.learned.shells.expected(url) if is_plain(request) else None
+        if body is None:
+            return None
+        page["expected"] = True
+        return _html(request, body)
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
         """Return a 304 for a page that no witness names (`crawler/revisit.py`), and for one that was
@@ -382,3 +394,7 @@ def _stored_url(request: Request, state: PageState) -> str:
     if state.accept is not None:
         request.headers["Accept"] = state.accept
     return state.validators_url
+
+
+def _html(request: Request, body: bytes) -> HtmlResponse:
+    return HtmlResponse(request.url, 200, {"Content-Type": "text/html"}, body, request=request)

@@ -105,6 +105,51 @@ def test_the_requests_of_the_browser_are_signed_too(serve, run_crawl, tmp_path):
     assert "/plumage.png" not in site.paths()
 
 
+DRAWN_FROM_DATA = """
+const of = location.pathname.slice(1) || 'index';
+const data = of === 'bundled' ? {title: 'Bundled', text: 'Held by the program.'}
+  : await (await fetch(`/data/${of}.json`)).json();
+app.innerHTML = `<h1>${data.title}</h1><p>${data.text}</p>` + (data.links ?? [])
+  .map(link => `<a href='/${link}'>${link}</a>`).join(' ');
+"""
+
+
+def one_shell_for_all(*others: str) -> dict[str, Reply | str]:
+    """Return the data of twelve pages, and of a start page that links to them and to others."""
+    names = [f"page-{number}" for number in range(12)]
+    data = {name: {"title": name, "text": f"The text of {name}."} for name in names}
+    index = {"title": "Index", "text": "All pages.", "links": [*names, *others]}
+    files = {"index": index} | data
+    return {f"/data/{name}.json": json.dumps(file) for name, file in files.items()}
+
+
+def test_a_shell_that_is_the_same_for_all_is_downloaded_for_samples(serve, run_crawl):
+    site = serve(one_shell_for_all())
+    site.missing = shell(DRAWN_FROM_DATA, "<meta charset=utf-8>")
+    documents = run_crawl(f"{site.url}/").by_path(site.url)
+    names = [f"/page-{number}" for number in range(12)]
+    assert set(documents) == {"/", *names}
+    assert all(f"The text of {name[1:]}." in documents[name]["content"] for name in names)
+    asked = set(names).intersection(site.paths())
+    assert 0 < len(asked) < len(names) / 2
+
+
+def test_a_page_that_shows_nothing_of_its_own_with_the_shell_of_others_is_downloaded(
+    serve, run_crawl
+):
+    pages = one_shell_for_all("bundled", "served", "moved")
+    served = html("Served", "<p>Made by the server, and drawn by no script.</p>")
+    moved = Reply("", status=302, headers={"Location": "/served"})
+    site = serve(pages | {"/served": served, "/moved": moved})
+    site.missing = shell(DRAWN_FROM_DATA, "<meta charset=utf-8>")
+    outcome = run_crawl(f"{site.url}/")
+    documents = outcome.by_path(site.url)
+    assert len(documents) == 15
+    assert documents["/served"]["origin"] == "html"
+    assert "Held by the program." in documents["/bundled"]["content"]
+    assert {"/bundled", "/served", "/moved"} <= set(site.paths())
+
+
 def test_only_empty_shells_are_drawn(serve, run_crawl):
     site = serve({**PLAIN, "/guide/deep.html": shell(draw("Deep"))})
     outcome = run_crawl(f"{site.url}/")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llmsspider.crawler.learn.base import End
-from llmsspider.crawler.learn.shells import Shells
+from llmsspider.crawler.learn.shells import MAX_UNPROVEN, MIN_SAME, SAMPLE_EVERY, Shells
 
 PAGE = "https://e.com/guide"
 
@@ -40,3 +40,43 @@ def test_a_host_with_several_shells_has_none():
     later.learn(PAGE, b"one")
     assert later.shell_of(PAGE) is None
     assert first.shell_of("https://e.com/#/route") is None
+
+
+def several(*, trusted: bool = True) -> Shells:
+    shells = Shells(trusted=trusted)
+    for _ in range(MIN_SAME):
+        shells.learn(PAGE, b"same")
+    return shells
+
+
+def test_a_new_page_is_expected_to_have_what_several_have_but_for_samples():
+    shells = several()
+    expected = [shells.expected(PAGE) for _ in range(2 * SAMPLE_EVERY)]
+    assert expected.count(None) == 2
+    assert expected.count(b"same") == 2 * SAMPLE_EVERY - 2
+    assert shells.expected("https://other.com/") is None
+
+
+def test_what_came_in_place_of_files_counts_with_the_start_page():
+    shells = Shells(trusted=True)
+    for _ in range(MIN_SAME):
+        shells.learn_false(PAGE)
+    assert not shells.is_expected(PAGE), "no page is a shell"
+    shells.learn(PAGE, b"same")
+    assert shells.is_expected(PAGE)
+
+
+def test_nothing_is_expected_of_a_host_with_other_pages_or_pages_that_show_nothing():
+    assert not several(trusted=False).is_expected(PAGE)
+    shells = several()
+    shells.learn(PAGE, b"another")
+    assert not shells.is_expected(PAGE)
+    shells = several()
+    for is_proven in (*[False] * (MAX_UNPROVEN - 1), True, *[False] * (MAX_UNPROVEN - 1)):
+        shells.learn_drawn(PAGE, is_proven=is_proven)
+    assert shells.is_expected(PAGE)
+    shells.learn_drawn(PAGE, is_proven=False)
+    assert not shells.is_expected(PAGE)
+    shells = several()
+    shells.learn_other(PAGE)
+    assert not shells.is_expected(PAGE)

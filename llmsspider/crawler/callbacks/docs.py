@@ -23,7 +23,7 @@ from llmsspider.crawler.callbacks.documents import Documents, kind_of_failure
 from llmsspider.crawler.callbacks.full_text import FullTextPages
 from llmsspider.crawler.callbacks.link_sources import LinkSourcePages
 from llmsspider.crawler.callbacks.reading import PageReader
-from llmsspider.crawler.callbacks.rendering import MIN_ROUTES
+from llmsspider.crawler.callbacks.rendering import MIN_ROUTES, UnprovenError
 from llmsspider.crawler.callbacks.requests import PageRequests
 from llmsspider.crawler.callbacks.suspects import SuspectAnswers
 from llmsspider.crawler.learn.varying_lines import Lines, differing
@@ -256,6 +256,9 @@ class Pages(UsesRun):
         except UnsettledError:
             waiting = WaitingPage("links", request, answer=answer)
             self.waiting.keep(waiting, room=self.limit.left)
+            return
+        except UnprovenError:
+            yield self.requests.whole(request)
             return
         except (ConversionError, RenderingError) as error:
             self.report.count("converted")

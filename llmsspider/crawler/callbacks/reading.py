@@ -185,8 +185,6 @@ class PageReader(UsesRun):
             return answer, None
         if fuller.origin in MARKDOWN_ORIGINS:
             fuller = replace(fuller, is_as_stored=await self.is_as_stored(request, answer, fuller))
-        if not fuller.needs_renderer and self.arguments.render != "always":
-            return answer, fuller
         return await self.renderer.rendered(request, answer, fuller)
 
     async def is_as_stored(

@@ -49,7 +49,7 @@ from llmsspider.errors import (
     ErrorKind,
     RenderingError,
 )
-from llmsspider.items import HTML_ORIGINS, Page
+from llmsspider.items import HTML_ORIGINS, Page, content_hash
 from llmsspider.web.addresses import same_site
 from llmsspider.web.stats import Filtered
 from llmsspider.web.urls import fault, identity, page_key, split_route
@@ -97,6 +97,10 @@ _SAYS_FAILED = re.compile(
 
 _NOTICE = re.compile(r"[^\n#]{1,39}(?:…|\.\.\.)\s*")
 """The text of a page that says no more than that it is loading."""
+
+
+class UnprovenError(Exception):
+    """The HTML of a page may be another than what it was expected to be: it has to be downloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,19 +175,38 @@ class Renderer(UsesRun):
         self._changed = 0  # pages in a row whose files were not as they were
         self._files: dict[str, asyncio.Future[str | None]] = {}
         self._shown: dict[int, bytes] = {}  # the page that showed a paragraph first
+        self._owners: dict[str, bytes] = {}  # the page that had a file or a text first
         self._apis = ApiPages(crawler, run)
 
     async def rendered(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
-        """Return a page made from its OpenAPI file, else as the browser rendered it (`in_browser`)."""
-        if not self._may_be_drawn(answered, result):
-            return answered, result
+        """Return a page as it is, made from its OpenAPI file, or as the browser rendered it
+        (`in_browser`). Raises `UnprovenError` where its HTML was not downloaded and may be another.
+        """
+        if not _is_expected(request):
+            return await self._read(request, answered, result)
+        self._check_expected(request)
+        try:
+            read = await self._read(request, answered, result)
+        except RenderingError as error:
+            raise UnprovenError from error
+        if read[1] is None or read[1].origin != "rendered":
+            raise UnprovenError
+        return read
+
+    async def _read(self, request: Request, answered: PageResponse, result: PageResult) -> Read:
         meta = result.page.meta
+        shells = self.learned.shells
+        if result.origin == "html" and not meta.is_shell:
+            shells.learn_other(answered.page_url)
+        is_drawn = result.needs_renderer or self.arguments.render == "always"
+        if not (is_drawn and self._may_be_drawn(answered, result)):
+            return answered, result
         made, unread = await self._apis.made(request, answered, result)
         if made is not None:
             return made
         is_alike = "set-cookie" not in answered.headers and b"charset" in answered.body.lower()
-        if meta.is_shell and is_alike:
-            self.learned.shells.learn(answered.page_url, answered.body)
+        if meta.is_shell and is_alike and not _is_expected(request):
+            shells.learn(answered.page_url, answered.body)
         if await self._is_as_drawn(request, answered):
             return replace(answered, status=304, headers=without_validators(answered)), None
         rendered, page = await self.in_browser(request, answered, result, unread)
@@ -337,6 +360,7 @@ class Renderer(UsesRun):
         if identity(split_route(rendered.fetched_url)[0]) not in own:
             page.page.meta.refresh = rendered.fetched_url
         self._check(request, page, rendering)
+        self._prove(request, page, rendering)
         meta = page.page.meta
         drawn = None
         if rendering.files is not None and not (rendering.lacks or meta.refresh or meta.api_files):
@@ -353,8 +377,9 @@ class Renderer(UsesRun):
         nested = nested_request(url, request, meta={"playwright": True, "llms_shell": shell})
         try:
             async with self._places:
+                self._check_expected(request)
                 response = await self.crawler.engine.download_async(nested)
-        except (BrowserUnavailableError, RenderingError):
+        except (BrowserUnavailableError, RenderingError, UnprovenError):
             raise
         except Exception as error:  # every download error becomes the kind it is reported under
             message = str(error).partition("\n")[0] or type(error).__name__
@@ -415,6 +440,29 @@ class Renderer(UsesRun):
             message = f"the page {lacks or 'is not drawn yet'} and shows next to nothing"
             raise RenderingError(message, kind=rendering.error_kind)
 
+    def _prove(self, request: Request, result: PageResult, rendering: Rendering) -> None:
+        """Raise `UnprovenError` for a page whose HTML was not downloaded, unless it shows a text of
+        its own from a file of its own.
+        """
+        key = page_key(request.url)
+        page = result.page
+        files = rendering.files or {}
+        owners = [self._owners.setdefault(url, key) for url in files]
+        is_alone = self._owners.setdefault(content_hash(page.markdown), key) == key
+        if not _is_expected(request):
+            return
+        is_own = key in owners and is_alone
+        is_page = not page.meta.refresh and drop_reason(page.markdown, page.meta.title) is None
+        is_proven = is_own and is_page and rendering.lacks is None
+        self.learned.shells.learn_drawn(request.url, is_proven=is_proven)
+        if not is_proven:
+            raise UnprovenError
+
+    def _check_expected(self, request: Request) -> None:
+        """Raise `UnprovenError` where the HTML of a page is expected no more to be that of others."""
+        if _is_expected(request) and not self.learned.shells.is_expected(request.url):
+            raise UnprovenError
+
     def _may_be_whole(self, key: bytes, page: Page, rendering: Rendering) -> bool:
         """Say whether a page that lacks something is a document nevertheless."""
         is_known_lack = bool(rendering.failed or rendering.pending)
@@ -464,6 +512,12 @@ class Renderer(UsesRun):
         return (
             result if is_enough else PageResult(result.page, "html", Filtered("needs-browser", why))
         )
+
+
+def _is_expected(request: Request) -> bool:
+    """Say whether the HTML of a page is what others have, and was not downloaded."""
+    page = info(request)
+    return bool(page.get("expected")) and not page.get("whole")
 
 
 def _paragraphs(markdown: str) -> list[int]:

@@ -1,9 +1,19 @@
-"""Hosts whose pages that scripts make have the same HTML: later crawls download it once."""
+"""Hosts whose pages that scripts make have the same HTML: it is downloaded once."""
 
+from collections import Counter
 from typing import Any
 
 from llmsspider.crawler.learn.base import End, Learner
 from llmsspider.web.urls import host, split_route
+
+MIN_SAME = 3
+"""Answers of a host with the same HTML after which the first crawl, too, expects it of others."""
+
+SAMPLE_EVERY = 10
+"""Of so many pages that are expected to have it, one is downloaded nevertheless."""
+
+MAX_UNPROVEN = 3
+"""Consecutive pages that showed nothing of their own with it, after which it is expected no more."""
 
 
 class Shells(Learner):
@@ -15,6 +25,11 @@ class Shells(Learner):
         self._trusted = trusted
         self._before = set[str]()
         self._now: dict[str, bytes | None] = {}  # None where they differ
+        self._false = Counter[str]()  # files in whose place the start page came
+        self._same = Counter[str]()
+        self._expected = Counter[str]()
+        self._unproven = Counter[str]()
+        self._others = set[str]()  # hosts with pages that are no shells
 
     def remember(self, kept: Any) -> None:
         """Take over the hosts with one shell."""
@@ -29,8 +44,22 @@ class Shells(Learner):
     def learn(self, url: str, body: bytes) -> None:
         """Learn the shell of a page."""
         place = host(url)
+        self._same[place] += 1
         if self._now.setdefault(place, body) != body:
             self._now[place] = None
+
+    def learn_other(self, url: str) -> None:
+        """Learn that a page is no shell."""
+        self._others.add(host(url))
+
+    def learn_false(self, url: str) -> None:
+        """Learn that the start page came in place of a file: so does it for all that is not there."""
+        self._false[host(url)] += 1
+
+    def learn_drawn(self, url: str, *, is_proven: bool) -> None:
+        """Learn whether a page that was expected to have the shell showed something of its own."""
+        place = host(url)
+        self._unproven[place] = 0 if is_proven else self._unproven[place] + 1
 
     def shell_of(self, url: str) -> bytes | None:
         """Return the shell of a page that was one in an earlier crawl, or of a route of a page of
@@ -38,3 +67,21 @@ class Shells(Learner):
         """
         is_known = (self._trusted and host(url) in self._before) or bool(split_route(url)[1])
         return self._now.get(host(url)) if is_known else None
+
+    def is_expected(self, url: str) -> bool:
+        """Say whether a page that nothing is known of has the shell of its host, too."""
+        place = host(url)
+        body = self._now.get(place)
+        if body is None or place in self._others or not self._trusted:
+            return False
+        same = self._same[place] + self._false[place]
+        return same >= MIN_SAME and self._unproven[place] < MAX_UNPROVEN
+
+    def expected(self, url: str) -> bytes | None:
+        """Return the shell that a page is expected to have; None where it is not, and for samples."""
+        if not self.is_expected(url):
+            return None
+        place = host(url)
+        is_sample = self._expected[place] % SAMPLE_EVERY == 0
+        self._expected[place] += 1
+        return None if is_sample else self._now[place]
