@@ -35,7 +35,7 @@ def crawl_problems(
     """Return one line for each mistake; the arguments of a spider that is not derived from ours are
     not checked.
 
-    The environment's settings are put into `settings`.
+    `settings` become those of the crawl: with the environment's, the spider's and the profile's.
 
     Raises:
         StoreError: what was typed may be right, the page store cannot be used.
@@ -45,7 +45,6 @@ def crawl_problems(
     problems = take_environment(settings)
     if model is None:
         return problems + value_problems(settings)
-    settings = settings.copy()
     spider.update_settings(settings)
     plan_only = PLAN_ONLY in arguments
     arguments = given(arguments, own_arguments(spider))

@@ -9,6 +9,7 @@ from scrapy.commands.parse import Command as ParseCommand
 from llmsspider.cli.checking import crawl_problems
 from llmsspider.cli.command import DescribedCommand
 from llmsspider.cli.options import WRONG, without_options
+from llmsspider.config.settings import take_environment
 from llmsspider.errors import ArgumentsError, StoreError
 from llmsspider.spiders.docs import DocsSpider
 from llmsspider.spiders.page import PageSpider
@@ -48,7 +49,8 @@ class Command(DescribedCommand, ParseCommand):
         if not {"url", "source"} & set(opts.spargs):
             opts.spargs["url"] = url
         try:
-            problems = crawl_problems(self.settings, self.spidercls, opts.spargs)
+            take_environment(self.settings)
+            problems = crawl_problems(self.settings.copy(), self.spidercls, opts.spargs)
         except StoreError as error:
             problems = [str(error)]
         self._refuse(problems)
