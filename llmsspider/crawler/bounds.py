@@ -17,7 +17,7 @@ from w3lib.url import url_query_cleaner
 
 from llmsspider.config.arguments import DocsArguments
 from llmsspider.crawler.second_requests import SeenLinks
-from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, shape_of
+from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, query_of, shape_of
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.diff.compare import most_similar, word_counts
 from llmsspider.items import Page, Section
@@ -56,7 +56,8 @@ MAX_NESTED_URLS = 2
 _ACTIONS = (
     "edit editsource history raw info delete protect watch unwatch submit diff revisions recent"
     " backlink login logout register subscribe purge rename attachfile index media export_pdf"
-    " export_raw export_xhtml export_code print"
+    " export_raw export_xhtml export_code print likepages localsitemap fullsearch titlesearch search"
+    " format recall refresh revert rollback spellcheck renderasdocbook"
 )
 WIKI_ACTIONS = frozenset(_ACTIONS.split())
 """What wikis (MediaWiki, DokuWiki, MoinMoin, Trac) do by `action=` or `do=`."""
@@ -67,7 +68,6 @@ PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z
 _OFF = frozenset({"0", "false", "no", "off"})
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
-
 OF_CDN = "/cdn-cgi/"
 """Where Cloudflare has its own addresses, on any host."""
 
@@ -119,7 +119,7 @@ def trap_reason(url: str) -> str | None:
     except ValueError:
         return None
     segments = [segment for segment in parts.path.split("/") if segment]
-    parameters = parse_qsl(parts.query, keep_blank_values=True)
+    parameters = parse_qsl(query_of(parts), keep_blank_values=True)
     rules: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("path-depth", lambda: len(segments) > MAX_PATH_DEPTH),
         ("path-repetition", lambda: _repeats(segments)),
@@ -144,22 +144,24 @@ def _repeats(segments: list[str]) -> bool:
     return False
 
 
-SPECIAL = "Special:"
-"""How MediaWiki names the pages that it makes of others."""
+_APART = re.compile(r"(?:Special|User|(?:\w+_)?[Tt]alk):")
+"""How MediaWiki names the pages that it makes of others, and those of people and discussions."""
 
 
 def _is_of_wiki(segments: list[str], parameters: list[tuple[str, str]]) -> bool:
     """Return whether a wiki does something with its page here: it is edited, compared, printed,
-    listed, or shown as it was at a time (`rev=1700000000`).
+    listed, discussed, or shown as it was at a time (`rev=1700000000`).
     """
-    return any(segment.startswith(SPECIAL) for segment in segments) or any(
+    return any(map(_APART.match, segments)) or any(
         value.lower() in WIKI_ACTIONS
         if name in {"action", "do", "veaction"}
         else name in OF_WIKIS
-        or (name == "title" and value.startswith(SPECIAL))
+        or (name == "title" and _APART.match(value))
         or (name == "rev" and _TIME.fullmatch(value))
         or (PRINTED.match(name) and value.lower() not in _OFF)
-        or (PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output"})
+        or (
+            PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output", "cover"}
+        )
         for name, value in parameters
     )
 

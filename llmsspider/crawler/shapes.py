@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from llmsspider.web.stats import FetchedReason, Filtered, FilterReason
 from llmsspider.web.urls import directory, host, identity
@@ -25,20 +25,33 @@ is of one shape.
 """
 
 
+def query_of(parts: SplitResult) -> str:
+    """Return the query of a URL, the parameters of its path (`/a;theme=dark`) before it.
+
+    >>> query_of(urlsplit("https://example.com/a;x=1;y=2?z=3"))
+    'x=1&y=2&z=3'
+    """
+    return "&".join(filter(None, [*parts.path.split(";")[1:], parts.query]))
+
+
 def shape_of(url: str) -> str | None:
     """Return a URL with its numbers and query values left open, None where it has neither.
 
     >>> shape_of("https://example.com/v2/list?page=7&sort=up")
     'https://example.com/v#/list?page&sort'
     """
-    if "?" not in url and not _NUMBER.search(url.partition("://")[2].partition("/")[2]):
+    if (
+        "?" not in url
+        and ";" not in url
+        and not _NUMBER.search(url.partition("://")[2].partition("/")[2])
+    ):
         return None
     try:
         parts = urlsplit(url)
     except ValueError:
         return None
-    path = _NUMBER.sub("#", parts.path)
-    names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)})
+    path = _NUMBER.sub("#", parts.path.partition(";")[0])
+    names = sorted({name for name, _ in parse_qsl(query_of(parts), keep_blank_values=True)})
     if path == parts.path and not names:
         return None
     return f"{parts.scheme}://{parts.netloc}{path}" + (f"?{'&'.join(names)}" if names else "")

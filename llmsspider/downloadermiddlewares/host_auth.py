@@ -83,9 +83,10 @@ class HostAuthMiddleware:
                     del request.headers[name]
         for name, value in self.credentials.headers_for(request.url).items():
             present = (request.headers.get(name) or b"").decode("latin-1")
-            # beside the cookies of the site's own session
-            is_beside = name.lower() == "cookie" and present and value not in present
-            request.headers[name] = f"{present}; {value}" if is_beside else value
+            if name.lower() == "cookie" and present:
+                # beside the cookies of the site's own session, once
+                value = present if value in present else f"{present}; {value}"  # noqa: PLW2901
+            request.headers[name] = value
 
     def _warn_of_http(self, name: str) -> None:
         """Warn once of a host whose credentials are for https alone."""

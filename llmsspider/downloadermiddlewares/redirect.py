@@ -177,7 +177,11 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
 
 def _as_redirect(response: Response) -> Response:
-    """Return the redirect that a `Refresh` header asks for at once; else the answer itself."""
+    """Return the redirect that a `Refresh` header asks for at once, or that several choices prefer
+    (status 300); else the answer itself.
+    """
+    if response.status == 300 and "Location" in response.headers:
+        return response.replace(status=302)
     found = _REFRESH.match((response.headers.get("Refresh") or b"").decode("latin-1"))
     if response.status != 200 or found is None:
         return response

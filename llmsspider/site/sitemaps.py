@@ -84,7 +84,7 @@ def read(source: BinaryIO, url: str) -> Iterator[SitemapEntry | InvalidUrl]:
     """
     chunks = _decompressed(source)
     first = next(chunks, b"")
-    start = decode(first).lstrip()
+    start = decode(first).lstrip().lstrip("\0")
     if not start:
         raise SitemapError("empty")
     if start.startswith("<"):
@@ -182,7 +182,7 @@ def _repaired(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the chunks with lone ampersands escaped: the parser would end the document at the
     first.
     """
-    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in first[:4]:  # UTF-16
         yield first
         yield from chunks
         return
@@ -212,6 +212,9 @@ def _entry(element: etree._Element, base: str) -> Iterator[SitemapEntry | Invali
     """Yield the page or sitemap one element names; extensions such as `image:loc` are not its own."""
     kind = _name(element)[1]
     own = _fields(element)
+    within = parse(element.base or "", base)
+    if isinstance(within, str):
+        base = within
     alternates = _alternates(element, base) if kind != "entry" else {}
     yield from (one for one in alternates.values() if isinstance(one, InvalidUrl))
     named = {tag: one for tag, one in alternates.items() if isinstance(one, str)}

@@ -53,7 +53,8 @@ def cookies_for(jar: CookieJar, url: str) -> str:
 def _of_lines(text: str) -> list[Cookie]:
     found = []
     for line in text.splitlines():
-        fields = line.removeprefix(_HTTP_ONLY).split("\t")
+        # pasted through an editor, tabs are spaces
+        fields = line.removeprefix(_HTTP_ONLY).split("\t" if "\t" in line else None)
         if len(fields) != _FIELDS or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
             continue
         domain, below, path, is_secure, expires, name, value = fields

@@ -18,6 +18,9 @@ _LABELS = {
     **dict.fromkeys(("x-x-big5", "cn-big5", "csbig5", "big5-hkscs"), "big5hkscs"),
     **dict.fromkeys(("x-sjis", "csshiftjis", "ms_kanji", "sjis", "ms932"), "cp932"),
     **dict.fromkeys(("x-euc-jp", "cseucpkdfmtjapanese"), "euc_jp"),
+    **dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac_cyrillic"),
+    "dos-874": "cp874",
+    "x-mac-roman": "mac_roman",
     "unicode-1-1-utf-8": "utf-8",
 }
 """Labels of the Encoding Standard that w3lib does not know, and Python's decoder for them."""
@@ -27,8 +30,8 @@ _SEPARATOR = re.compile(r"(?<=[a-z])[-_ ](?=\d)")
 def resolved(label: str) -> str | None:
     """Return Python's decoder for a label of the Encoding Standard, None for none of its labels.
 
-    >>> resolved("X-SJIS"), resolved(" windows-1251 "), resolved("CP-1251"), resolved("klingon")
-    ('cp932', 'cp1251', 'cp1251', None)
+    >>> [resolved(name) for name in ("X-SJIS", " windows-1251 ", "CP-1251", "dos-874", "klingon")]
+    ['cp932', 'cp1251', 'cp1251', 'cp874', None]
     """
     plain = label.strip().lower()
     joined = _SEPARATOR.sub("", plain)

@@ -135,8 +135,9 @@ class Scope:
             return ""
         if self.kind == "listed":
             return "not listed by llms.txt, a sitemap, a repository or a file of yours"
-        is_inside = self.allow or path.startswith(self.section) or path == self.section.rstrip("/")
-        return "" if is_inside else f"outside the section {self.section}"
+        # many servers on Windows, and their pages, do not tell /Docs/ from /docs/
+        is_inside = f"{path}/".lower().startswith(self.section.lower())
+        return "" if self.allow or is_inside else f"outside the section {self.section}"
 
     def _outside_host(self, name: str, path: str, *, listed: bool) -> str:
         if self.kind in {"section", "host"}:

@@ -45,6 +45,10 @@ _DROPPED = str.maketrans("", "", "\t\r\n")
 _PATH = re.compile(r"https?://[^/?#]*([^?#]*)")
 _SLASHES = re.compile(r"(?<!:)/{2,}")
 _ESCAPED = re.compile("[\x00-\x20\x7f-\x9f]")
+_HOST = re.compile(
+    r"\A(?:(https://[^/?#:]+?)\.?(?::443)?|(http://[^/?#:]+?)\.?(?::80)?)(?=[:/?#]|\Z)"
+)
+"""The host of a URL up to its final dot, with the port of its scheme."""
 _USER = re.compile(r"(?<=//)[^/?#]*@")
 _USER_WITH_SLASHES = re.compile(r"(?<=//)[^?#]*@")
 _BAD_PORT = "its port is not a number from 0 to 65535"
@@ -123,6 +127,8 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
 
     >>> parse("../guide#top", "https://example.com/docs/llms.txt")
     'https://example.com/guide'
+    >>> parse("https://example.com.:443/"), parse("http://example.com:443/")
+    ('https://example.com/', 'http://example.com:443/')
     >>> parse("http://localhost:PORT/")
     InvalidUrl(url='http://localhost:PORT/', why='its port is not a number from 0 to 65535')
     >>> parse("mailto:me@example.com") is None
@@ -144,6 +150,7 @@ def parse(href: str, base: str = "") -> str | InvalidUrl | None:
         except ValueError:
             return _invalid(href, "its host cannot be read")
         url = _ESCAPED.sub(lambda found: quote(found[0], safe=""), url)
+    url = _HOST.sub(r"\1\2", url)
     why = fault(url)
     return url if why is None else _invalid(url, why)
 

@@ -117,3 +117,13 @@ def test_a_secret_that_is_withheld_over_plain_http_is_said_once(caplog):
     (said,) = caplog.messages
     assert "nothing is sent to http://docs.example.com" in said
     assert "pa55word" not in said
+
+
+def test_a_request_that_is_sent_again_keeps_the_cookies_of_the_site():
+    auth = HostAuthMiddleware(
+        Credentials({("https", "example.com", 443): {"Cookie": "sid=secret"}})
+    )
+    request = Request("https://example.com/", headers={"Cookie": "seen=1"})
+    for _ in range(2):
+        auth.process_request(request)
+        assert request.headers["Cookie"] == b"seen=1; sid=secret"

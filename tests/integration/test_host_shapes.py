@@ -85,6 +85,23 @@ def test_texts_in_any_unicode_are_read(serve, run_crawl, encoding):
     assert found["/d/beta"]["content"].startswith("# Beta")
 
 
+@pytest.mark.parametrize(
+    "moved",
+    [
+        Reply("", 300, headers={"Location": "/new"}),
+        Reply(
+            "<html><head><noscript><meta http-equiv='refresh' content=\"0;URL='/new'\"></noscript>"
+            "</head><body>Moved</body></html>"
+        ),
+    ],
+    ids=["the preferred of several choices", "a refresh without scripts"],
+)
+def test_a_page_that_leads_on_is_no_document(serve, run_crawl, moved):
+    pages = {"/": html("Home", f"<p>Home.</p>{links('/old')}"), "/new": page("new")}
+    site = serve({**pages, "/old": moved})
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == set(pages)
+
+
 @pytest.mark.parametrize("by_way", [False, True], ids=["to itself", "over a page of consent"])
 def test_a_redirect_that_wants_its_cookie_back_gets_it(serve, run_crawl, by_way):
     def walled(path: str, body: str):

@@ -19,6 +19,7 @@ CASES = {
     "windows-1252, labelled as utf-8": (TEXT.encode("cp1252"), "utf-8"),
     "windows-1252, not labelled": (TEXT.encode("cp1252"), None),
     "utf-16": (TEXT.encode("utf-16"), None),
+    "utf-8, labelled as utf-16": (TEXT.encode(), "utf-16"),
     "a NUL in the middle": (TEXT.replace("<p>", "\0<p>").encode(), "utf-8"),
     "an unknown label": (TEXT.encode(), "klingon"),
 }

@@ -268,3 +268,10 @@ def test_the_index_of_a_version_is_judged_by_its_links():
     assert trees.shown_as_copy("https://e.com/1.0/", links) == ("version", "1.0")
     assert trees.shown_as_copy("https://e.com/dev/", links) is None
     assert trees.foreign("https://e.com/1.0/z") == ("version", "1.0")
+
+
+def test_a_section_in_other_case_is_the_section():
+    scope = build_scope("auto", "https://example.com/Docs/Start.aspx", None, [])
+    assert scope.refusal("https://example.com/docs/intro.aspx") is None
+    assert scope.refusal("https://example.com/docs") is None
+    assert scope.refusal("https://example.com/docsearch/") is not None

@@ -35,6 +35,17 @@ CASES = {
         "/p/",
     ),
     "MkDocs": (page('<script>var base_url = "..";</script><!-- mkdocs -->mkdocs'), "/p/a/", "/p/"),
+    "breadcrumbs of JSON-LD": (
+        page(
+            "",
+            head='<script type="application/ld+json">{"@type": "BreadcrumbList", "itemListElement": ['
+            '{"item": "https:\\/\\/example.com\\/"}, {"item": {"@id": "https://example.com/docs/"}},'
+            ' {"item": "https://example.com/docs/g/"}, {"item": "https://else.example/docs/g/"}]}'
+            "</script>",
+        ),
+        "/docs/g/a/",
+        "/docs/",
+    ),
     "a base that is no generator's": (page('<script>var base_url = "..";</script>'), "/p/a/", None),
     "mdBook": (page('<script>var path_to_root = "../";</script>'), "/book/ch1/a.html", "/book/"),
     "Quarto": (page("", head='<meta name="quarto:offset" content="../">'), "/q/ref/a.html", "/q/"),

@@ -218,3 +218,23 @@ FEEDS = {
 def test_feeds_and_any_unicode_are_read(text, encoding):
     found = sitemaps.read(io.BytesIO(text.encode(encoding)), "https://e.com/sitemap.xml")
     assert [entry.url for entry in found] == ["https://e.com/a", "https://e.com/b"]
+
+
+def test_addresses_of_a_feed_have_its_base():
+    feed = (
+        '<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/news/"><entry><link href="one"/></entry>'
+        '<entry xml:base="old/"><link href="two"/></entry></feed>'
+    )
+    assert [entry.url for entry in read(feed)] == [
+        "https://example.com/news/one",
+        "https://example.com/news/old/two",
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_with_and_without_its_mark(encoding):
+    text = urlset(
+        "<url><loc>https://example.com/a</loc></url>",
+        head='<?xml version="1.0" encoding="utf-16"?>',
+    )
+    assert read(text.encode(encoding)) == [A]

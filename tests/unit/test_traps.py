@@ -33,6 +33,10 @@ TRAPS = [
     ("calendar by compact date", "/view?day=20310301", "calendar"),
     ("many parameters", "/list?" + "&".join(f"p{n}=1" for n in range(13)), "query"),
     ("page as it was at a time", "/doku.php?id=a&rev=1700000000", "action of a wiki"),
+    ("action of a page", "/Guide?action=LikePages", "action of a wiki"),
+    ("discussion of a page", "/wiki/Help_talk:Guide", "action of a wiki"),
+    ("page of somebody", "/index.php?title=User:Bob", "action of a wiki"),
+    ("parameters in the path", "/a" + ";theme=dark;theme=light" * 3, "query"),
     ("page for print", "/guide?print=1", "action of a wiki"),
     ("page for print, so viewed", "/guide?view=print", "action of a wiki"),
     ("page as a file of a wiki", "/doku.php?id=a&do=export_pdf", "action of a wiki"),
@@ -295,3 +299,7 @@ def test_a_limit_of_zero_takes_everything():
     for number in range(50):
         alikes.wasted(f"{SITE}/calendar?n={number}")
     assert alikes.admits(f"{SITE}/calendar?n=51")
+
+
+def test_parameters_of_a_path_leave_its_shape_open():
+    assert shape_of(f"{SITE}/a;theme=dark;theme=light") == shape_of(f"{SITE}/a?theme=dark")

@@ -5,7 +5,7 @@ documentation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, filterfalse, islice
 from urllib.parse import urljoin, urlsplit
 
@@ -125,13 +125,16 @@ def _leads_on(root: _Element, joiner: Joiner, canonical: str | None) -> str | No
         return None
     gone_to = [found for text in INLINE_SCRIPTS(root) for found in _LOCATION.finditer(text)]
     urls = [joiner.join(found[2]) for found in gone_to]
+    without_scripts = PageMeta()
+    for element in _IN_NOSCRIPT(root):
+        _read_meta_tag(without_scripts, element, joiner)
     if links:
-        without_scripts = PageMeta()
-        for element in _IN_NOSCRIPT(root):
-            _read_meta_tag(without_scripts, element, joiner)
         targets = filter(None, (without_scripts.refresh, *urls, canonical))
         return next((url for url in targets if without_fragment(url) in links), None)
-    if len(urls) != 1 or gone_to[0][3] or SCRIPTS_OF_FILES(root) or _ROOTS(root):
+    if without_scripts.refresh and not urls:
+        urls = [without_scripts.refresh]
+    is_asked = bool(gone_to) and bool(gone_to[0][3])
+    if len(urls) != 1 or is_asked or SCRIPTS_OF_FILES(root) or _ROOTS(root):
         return None
     return urls[0] if without_fragment(urls[0]) != joiner.page else None
 
@@ -157,8 +160,8 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
         case "refresh" if found := _REFRESH.match(content):
             target = content[found.end() :].strip().strip("\"'").strip()
             meta.refresh = joiner.join(target) if target else meta.refresh
-        case "content-language":
-            meta.language = meta.language or _clean(content)
+        case "content-language" | "og:locale":
+            meta.language = meta.language or _clean(content.replace("_", "-"))
 
 
 def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
@@ -397,7 +400,7 @@ _NAVIGATIONS = XPath(
     " 'navigation') or contains(@class, 'menu') or contains(@id, 'menu')]"
 )
 _BREADCRUMBS = XPath(
-    "//*[contains(@class, 'breadcrumb') or contains(@id, 'breadcrumb') or contains(@aria-label,"
+    "//*[contains(@class, 'readcrumb') or contains(@id, 'readcrumb') or contains(@aria-label,"
     " 'readcrumb')]"
 )
 _IN_HEADER = XPath("boolean(ancestor-or-self::header | ancestor-or-self::footer)")
@@ -405,6 +408,8 @@ _CURRENT = XPath("boolean(.//a[@aria-current='page' or @href=''])")
 _STARTS = XPath(
     "//link[@rel='contents' or @rel='toc' or @rel='start' or @rel='home' or @rel='top']/@href"
 )
+_DATA = strings_of("//script[@type='application/ld+json']/text()")
+_ITEM = re.compile(r'"(?:item|@id)"\s*+:\s*+"([^"]++)"')
 _UP = strings_of("/html/*/link[@rel='up']/@href")
 
 
@@ -500,7 +505,7 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
 
 def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
     """Return the topmost directory above the page to which a breadcrumb leads: an element called so,
-    or a navigation that leads nowhere but up.
+    a navigation that leads nowhere but up, or data for search engines (JSON-LD).
     """
     here = directory(joiner.page)
     named = _BREADCRUMBS(root)[:5]
@@ -512,7 +517,11 @@ def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
         )
         if above and is_breadcrumb:
             return min(above, key=len)
-    return None
+    lists = (text for text in _DATA(root) if "BreadcrumbList" in text)
+    items = [item.replace("\\/", "/") for text in lists for item in _ITEM.findall(text)]
+    folders = [_folder(urlsplit(url).path) for url in _on_host(items, joiner)]
+    above = [folder for folder in folders if folder != "/" and here.startswith(folder)]
+    return min(above, key=len, default=None)
 
 
 def _folder(path: str) -> str:
@@ -524,10 +533,12 @@ def _folder(path: str) -> str:
 
 
 def _in_site(element: _Element, joiner: Joiner) -> list[str]:
-    hrefs = dict.fromkeys(
-        href for link in element.iter("a") if (href := link.get("href", "").strip())
-    )
-    urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs)
+    return _on_host((link.get("href", "").strip() for link in element.iter("a")), joiner)
+
+
+def _on_host(hrefs: Iterable[str], joiner: Joiner) -> list[str]:
+    """Return the addresses of the page's own host, each once, without fragment."""
+    urls = dict.fromkeys(joiner.join(href.partition("#")[0]) for href in hrefs if href)
     own = host(joiner.page)
     return [url for url in urls if host(url) == own]
 

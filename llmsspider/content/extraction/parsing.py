@@ -404,6 +404,8 @@ def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     body, label = by_mark(body)
     label = label or encoding or _declared(body)
     name = resolved(label) if label else None
+    if name is not None and name.startswith("utf-16") and b"\0" not in body:
+        name = "utf-8"  # the tags of UTF-16 have zeros
     if name is None and label is None:
         name = "utf-8" if _is_mostly_utf8(body) else undeclared_charset(body) or "cp1252"
     if name == "cp1252" or (name in CHARSETS and _THREE_BYTES.search(body)):

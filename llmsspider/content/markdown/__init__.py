@@ -25,10 +25,11 @@ from llmsspider.web.urls import without_fragment
 
 __all__ = ["Draft", "draft", "looks_like_html", "looks_like_markdown", "read"]
 
-# Front matter: the YAML (`---`), TOML (`+++`) or JSON (`{`) head of a Markdown file.
+# Front matter: the YAML (`---`), TOML (`+++`) or JSON (`{`, `;;;`) head of a Markdown file.
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_JSON = re.compile(r";;;[ \t]*\n(.*?)^;;;[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"^([\w.-]+):(.*)", re.MULTILINE)
 _LIMIT = 65_536
 """Characters of front matter read; a longer head is text."""
@@ -45,8 +46,11 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
 
     >>> split_front_matter("---\ntitle: A\n---\n# B\n")
     ({'title': 'A'}, '# B\n')
+    >>> split_front_matter(';;;\n"title": "A"\n;;;\n# B\n')
+    ({'title': 'A'}, '# B\n')
     """
-    for match, load in ((_YAML.match, _load_yaml), (_TOML.match, _load_toml)):
+    forms = (_YAML.match, _load_yaml), (_TOML.match, _load_toml), (_JSON.match, _load_json)
+    for match, load in forms:
         found = match(text, 0, 2 * _LIMIT)
         if found and len(found[1]) <= _LIMIT and (values := load(found[1])) is not None:
             values = {valid_text(name): valid(value) for name, value in values.items()}
@@ -119,6 +123,16 @@ def _load_toml(head: str) -> dict[str, object] | None:
         return dict(tomllib.loads(head))
     except _UNREADABLE:
         return None
+
+
+def _load_json(head: str) -> dict[str, object] | None:
+    """Return the fields between lines of `;;;`, which need no braces."""
+    head = head.strip()
+    try:
+        values = json.loads(head if head.startswith("{") else f"{{{head}}}")
+    except _UNREADABLE:
+        return None
+    return values if isinstance(values, dict) else None
 
 
 # Banners for agents at the head or foot of a Markdown page: text about the site's llms.txt, not
