@@ -98,7 +98,7 @@ def ours(store: Any, folder: str) -> tuple[Find, SourceIndex, float]:
     """Our search over a store; with the CPU seconds of indexing."""
     index = SourceIndex.open(Path(folder) / "index.search", "bench")
     began = time.process_time()
-    index.sync(store)
+    index.sync(store, "")
     spent = time.process_time() - began
     opened = OpenSource(SourceRecord("bench", ""), index, lambda: store)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
 
 from llmsspider.answers.fragments import FragmentRule, Known, proven_rule, slug
@@ -32,6 +32,8 @@ from llmsspider.errors import SearchError
 from llmsspider.store import CONTENT, OUTLINE, PageRecord, Store
 from llmsspider.store.database import batches, connect_sqlite, delete_sqlite
 from llmsspider.web.trees import replaced, tree_of
+
+T = TypeVar("T")
 
 MAX_PASSAGES = 160
 MAX_PAGES = 60
@@ -138,9 +140,8 @@ class SourceIndex(IndexFile):
     """
 
     def __init__(self, path: Path, store: str):
-        self._versions_at: tuple[int, list[str]] = (-1, [])
-        self._rules: dict[tuple[int, str], FragmentRule | None] = {}
-        self._counted_at: tuple[int, tuple[int, int]] = (-1, (0, 0))
+        self._derived: dict[str, Any] = {}
+        self._derived_at = -1  # the number of the last change that was indexed then
         super().__init__(path)
         self._connection.row_factory = sqlite3.Row
         try:
@@ -177,16 +178,14 @@ class SourceIndex(IndexFile):
                 clear(connection)
                 connection.execute("UPDATE state SET store = ?", (store,))
 
-    def sync(self, store: Store, until: Callable[[], bool] = lambda: False) -> bool:
+    def sync(self, store: Store, run: str, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call; returns whether it
         is up to date.
 
-        `until` is called after each batch; True stops there.
+        `run` is the last one of the store that has ended. `until` is called after each batch; True
+        stops there.
         """
         state = self._state()
-        run = store.last_ended_run()
-        if store.last_seq() == state.seq and run == state.run:
-            return True
         if state.dead > max(self.count()[1], 200) or state.seq > store.last_seq():
             with self._writing() as connection:
                 clear(connection)
@@ -357,10 +356,8 @@ class SourceIndex(IndexFile):
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}/"
-        place = self._state().seq, origin
-        if place not in self._rules:
-            self._rules[place] = proven_rule(self._proofs(origin))
-        return self._rules[place]
+        rule: FragmentRule | None = self._kept(origin, lambda: proven_rule(self._proofs(origin)))
+        return rule
 
     def _proofs(self, origin: str) -> set[tuple[str, str]]:
         """Headings of pages of a host, each with its fragment."""
@@ -394,13 +391,9 @@ class SourceIndex(IndexFile):
 
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""
-        seq = self._state().seq
-        if self._counted_at[0] != seq:
-            ((pages, passages),) = self._all(
-                "SELECT count(*), coalesce(sum(passages), 0) FROM page"
-            )
-            self._counted_at = seq, (pages, passages)
-        return self._counted_at[1]
+        of_pages = "SELECT count(*), coalesce(sum(passages), 0) FROM page"
+        pages, passages = self._kept("count", lambda: self._all(of_pages)[0])
+        return pages, passages
 
     def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         found = {}
@@ -409,20 +402,27 @@ class SourceIndex(IndexFile):
             superseded = False
             # the page may be there in a newer one, or without one (the current one)
             if version is not None:
-                newer = [
-                    other for other in self._versions() if version_key(other) > version_key(version)
-                ]
+                known = self._kept("versions", self._versions)
+                newer = [other for other in known if version_key(other) > version_key(version)]
                 urls = [replaced(url, version, other) for other in (*newer, None)]
                 superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
             found[key] = PageSignals(url, title, version, superseded)
         return found
 
-    def _versions(self) -> list[str]:
+    def _versions(self) -> set[str]:
+        found = {tree_of(url).get("version") for (url,) in self._all("SELECT url FROM page")}
+        return {version for version in found if version}
+
+    def _kept(self, name: str, derive: Callable[[], T]) -> T:
+        """What is derived from the index, until that changes."""
         seq = self._state().seq
-        if self._versions_at[0] != seq:
-            named = {tree_of(url).get("version") for (url,) in self._all("SELECT url FROM page")}
-            self._versions_at = seq, [version for version in named if version]
-        return self._versions_at[1]
+        if self._derived_at != seq:
+            self._derived = {}
+            self._derived_at = seq
+        if name not in self._derived:
+            self._derived[name] = derive()
+        found: T = self._derived[name]
+        return found
 
     def state(self) -> tuple[int, str]:
         """Another value once the index has changed: the number of the last change, and the last

@@ -139,7 +139,7 @@ class OpenSource:
             in_step = True
         else:
             self._close_store()  # its file may be another one
-            in_step = self.index.sync(self.store, until)
+            in_step = self.index.sync(self.store, self.record.last_run, until)
         return in_step and (
             self.vectors is None or self.vectors.sync(self.index, self.store, until)
         )

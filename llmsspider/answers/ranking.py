@@ -390,8 +390,9 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     'flask@3.0'
     >>> choose_source("flask@>=2 <3", ["flask@2.3", "flask@3.0"])
     'flask@2.3'
-    >>> [choose_source(f"flask@{one}", ["flask@2.3", "flask@3.0"]) for one in ("2.x", "^2.1", "v3.0")]
-    ['flask@2.3', 'flask@2.3', 'flask@3.0']
+    >>> known = ["flask@2.3", "flask@3.0"]
+    >>> [choose_source(f"flask@{one}", known) for one in ("2.X", "^v2.1", "~2", "v3.0", "=3.0")]
+    ['flask@2.3', 'flask@2.3', 'flask@2.3', 'flask@3.0', 'flask@3.0']
     """
     wanted = wanted.strip()
     if wanted in known:
@@ -426,10 +427,11 @@ def _meant(name: str, known: Sequence[str]) -> str:
 
 
 _AS_PEP_440 = (
+    (r"(?<![\w.])v(?=\d)", ""),
     (r"\^\s*(\d+)([\w.]*)", r">=\1\2,==\1.*"),
-    (r"(?<![\w.])~(?!=)\s*(\d+\.\d+)([\w.]*)", r">=\1\2,==\1.*"),
-    (r"(?<![\w.=])v?(\d[\d.]*)\.[x*]", r"==\1.*"),
-    (r"^v?(\d[\w.]*)$", r"==\1"),
+    (r"(?<![\w.])~(?!=)\s*(\d+(?:\.\d+)?)([\w.]*)", r">=\1\2,==\1.*"),
+    (r"(?<![\w.=])(\d[\d.]*)\.[xX*]", r"==\1.*"),
+    (r"^=?(\d[\w.]*)$", r"==\1"),
     (r"(?<=[\w*])[\s,]+(?=[<>=!~])", ","),
 )
 """Ranges of versions as npm writes them (`^15.1`, `~15.1`, `15.x`, `>=15 <16`), and as PEP 440 does."""

@@ -249,13 +249,6 @@ class SourceReader:
         with self._snapshot() as connection:
             return runs.all_runs(connection, self._source_id, self._name)
 
-    def last_ended_run(self) -> str:
-        """The id of the last run that has ended; an empty string before the first."""
-        self.flush()
-        ended = (run_table.c.source_id == self._source_id, run_table.c.finished_at.is_not(None))
-        last = select(run_table.c.id).where(*ended).order_by(run_table.c.number.desc()).limit(1)
-        return self._read(last).scalar() or ""
-
     def undelivered_since(self) -> int | None:
         """The number to replay from, so that what was stored and not handed over is; None when
         nothing is.

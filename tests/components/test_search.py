@@ -661,14 +661,13 @@ def test_a_folder_that_is_read_only_is_searched_and_left_as_it_is(
 
 def test_an_index_is_made_in_bounded_steps(shelves: Shelves):
     shelves.crawl({f"p{page}": f"# Page {page}\n\nzebras\n" for page in range(250)})
-    store = shelves.place.open()
-    index = shelves.library.open(NAME).index
+    opened = shelves.library.open(NAME)
     steps = 0
-    while not index.sync(store, lambda: True):
+    while not opened.sync(0):
         steps += 1
     assert steps > 2
-    assert index.sync(store, lambda: True)
-    assert index.count() == (250, 250)
+    assert opened.sync(0)
+    assert opened.index.count() == (250, 250)
 
 
 def test_sources_of_one_database_do_not_mix(shelves: Shelves):
