@@ -319,7 +319,11 @@ def open_postgresql(url: str) -> Database:
 def connect_sqlite(address: str, *, read_only: bool = False) -> sqlite3.Connection:
     """Open the SQLite file of a path, or of a URI if it is only to be read, in autocommit mode."""
     connection = sqlite3.connect(
-        address, BUSY_TIMEOUT_SECS, isolation_level=None, check_same_thread=False, uri=read_only
+        address,
+        timeout=BUSY_TIMEOUT_SECS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=read_only,
     )
     if not read_only:
         try:

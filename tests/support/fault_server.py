@@ -23,6 +23,7 @@ import random
 import socket
 import ssl
 import struct
+import sys
 import threading
 import time
 import zlib
@@ -598,7 +599,10 @@ def _brotli(body: bytes) -> bytes:
 
 
 def _zstd(body: bytes) -> bytes:
-    from backports import zstd
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
 
     return bytes(zstd.compress(body))
 

@@ -19,6 +19,7 @@ psycopg, with the extra `postgresql`, is used unchanged, as a library.
 """
 ELSEWHERE = {
     "async-timeout": "Apache-2.0",
+    "backports-zstd": "PSF-2.0",
     "brotlicffi": "MIT",
     "cffi": "MIT-0",
     "httpx2-jsfetch": "BSD-3-Clause",

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 
 import brotli
 import pytest
-from backports import zstd
 
 from llmsspider.downloadermiddlewares.decompression import (
     BodyTooLargeError,
     BrokenEncodingError,
     decompress,
 )
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 TEXT = "".join(f"<p>Line {number} of the page, caf\u00e9.</p>\n" for number in range(5000)).encode()
 RAW = zlib.compressobj(wbits=-15)

@@ -2,9 +2,9 @@
 
 import gzip
 import io
+import sys
 
 import pytest
-from backports import zstd
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
@@ -23,6 +23,11 @@ from llmsspider.downloadermiddlewares.http_compression import HttpCompressionMid
 from llmsspider.errors import TooLargePageError
 from llmsspider.site.llmsfull import cut, inspect
 from llmsspider.site.llmsfull_marks import MAX_HEADER_LINES
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 URL = "https://docs.example.com/guide/"
 EMPTY = {"gzip": gzip.compress(b""), "zstd": zstd.compress(b"")}
