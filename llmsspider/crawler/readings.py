@@ -104,7 +104,8 @@ class Readings:
         before = self._known.reading(url, accept, read_by=read_by)
         if before is not None and says_unchanged(before.etag, before.last_modified, answer.headers):
             stored = Reading.from_json(before.body)
-            if (stored.why, stored.follow) != (why, follow):
+            is_other = stored.raw_hash != answer.raw_hash
+            if is_other and (stored.why, stored.follow) != (why, follow):
                 self._note_false_304(url)
         kept = StoredReading(
             url, accept, None, None, answer.headers, reading.to_json(), read_by, why.reason

@@ -9,7 +9,11 @@ import pytest
 
 from llmsspider.crawler.deletions import DeletionPlan, plan_deletions, runs_needed
 from llmsspider.crawler.known_pages import KnownPages
+from llmsspider.crawler.pages import PageResponse, PageResult
+from llmsspider.crawler.readings import Readings
+from llmsspider.crawler.settle import Drop
 from llmsspider.crawler.source_memory import Doubts
+from llmsspider.items import Page, PageMeta
 from llmsspider.store import PageState, Reading, SourceRecord, open_store
 from llmsspider.web.outcomes import clean_validator, validators
 from llmsspider.web.urls import page_key
@@ -452,3 +456,21 @@ def test_a_date_in_the_future_is_not_asked_with() -> None:
 )
 def test_the_host_tells_what_cannot_be_stored(states, aliases, url, expected):
     assert KnownPages(states, aliases).may_hold(url) is expected
+
+
+@pytest.mark.parametrize(("body", "is_false"), [(b"<ul>", False), (b"<ol>", True)])
+def test_what_is_read_otherwise_of_the_same_body_is_no_false_304(tmp_path, body, is_false):
+    def answer(body: bytes) -> PageResponse:
+        return PageResponse(URL, URL, 200, {"etag": '"1"'}, body, "2026-11-28T12:00:00+00:00")
+
+    page = PageResult(Page("", [], [], PageMeta()), "html")
+    with open_store(None, tmp_path, "e.com") as store:
+        store.upsert_source(SourceRecord("e.com", "https://e.com/"))
+        store.begin_run("crawl", {})
+        noted: list[str] = []
+        readings = Readings(KnownPages(store=store, number=2), "", noted.append)
+        readings.keep(Drop("listing", "nothing but links"), page, answer(b"<ul>"), listed=False)
+        store.flush()
+        readings.keep(Drop("listing", "it lists more"), page, answer(body), listed=False)
+
+    assert noted == [URL] * is_false
