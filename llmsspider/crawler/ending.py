@@ -5,6 +5,7 @@ Each begins when the one before is through.
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -20,7 +21,7 @@ from llmsspider.crawler.settle import reasons_with
 from llmsspider.errors import LlmsspiderError, StoreError
 from llmsspider.store import LINKS, PageState
 from llmsspider.web import stats
-from llmsspider.web.urls import page_key, parse
+from llmsspider.web.urls import page_key, usable
 
 logger = logging.getLogger(__name__)
 faults = logging.getLogger(f"{__name__}.faults")
@@ -185,14 +186,6 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
     if not unreached:
         run.deletions = DeletionPlan({}, (), {})
         return
-
-    def links(keys: list[bytes]) -> set[bytes]:
-        records = [
-            record for record in phase.known.stored.load_pages(keys, LINKS) if record is not None
-        ]
-        urls = {url for record in records for url in record.follow if isinstance(parse(url), str)}
-        return {page_key(phase.addresses.page_of(url)) for url in urls}
-
     written = {
         key for key in known.targets.values() if key not in unreached and phase.known.load(key)
     }
@@ -202,7 +195,7 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
         unreached=unreached,
         named={known.aliases.get(key, key) for key in phase.addresses.requested_pages},
         present=new | written,
-        links=links,
+        links=partial(_linked_by, phase),
         again=phase.memory.doubts.again,
         confirmed=phase.arguments.confirm_deletions,
         only_gone=phase.arguments.mode == "refresh",
@@ -213,6 +206,13 @@ def _decide(phase: Phase, new: set[bytes]) -> None:
     if plan.blocked_by:
         phase.coverage.incomplete("deletions held back")
         logger.warning("%(reason)s", {"reason": plan.blocked_by}, extra={"spider": phase.spider})
+
+
+def _linked_by(phase: Phase, keys: list[bytes]) -> set[bytes]:
+    """Return the keys of the pages that stored pages link to."""
+    records = filter(None, phase.known.stored.load_pages(keys, LINKS))
+    urls = usable(url for record in records for url in record.follow)
+    return {page_key(phase.addresses.page_of(url)) for url in urls}
 
 
 async def tombstones(phase: Phase) -> AsyncIterator[Request]:

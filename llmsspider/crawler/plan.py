@@ -29,7 +29,7 @@ from llmsspider.web.loading import missing_extra
 from llmsspider.web.outcomes import remedied
 from llmsspider.web.rights import SiteDeclaration, SiteRights
 from llmsspider.web.scope import Scope
-from llmsspider.web.trees import tree_of
+from llmsspider.web.trees import Axis, tree_of
 from llmsspider.web.urls import INVALID_URL, InvalidUrl, host, identity, parse, usable
 
 MAX_SAMPLE = 5
@@ -157,20 +157,11 @@ class Planner(UsesRun):
         """Return the plan of a run whose discovery is done: nothing is fetched."""
         start = discovery.start
         pages = self._pages(discovery, start_page)
-        sections: Counter[str] = Counter()
         filtered: dict[str, FilteredPages] = defaultdict(FilteredPages)
-        links = 0
         for url, rule in _invalid(discovery, start_page):
             filtered[INVALID_URL].add(url, rule)
-        self.bounds.trees.accept_undecided(pages)
-        for page, section in pages.items():
-            why = self.bounds.refusal(page, listed=self.bounds.is_listed(page))
-            if why is not None:
-                filtered[why.reason].add(page, why.rule)
-            elif section is not None:
-                sections[section] += 1
-            else:
-                links += 1
+        sections = self._sections(pages, filtered)
+        links = sections.pop(None, 0)
         trees = [tree_of(page) for page in pages if host(page) == host(discovery.start_url)]
         usable_texts = [
             text.report for text in discovery.full_texts if text.report and text.is_usable
@@ -183,19 +174,33 @@ class Planner(UsesRun):
             sitemaps=list(discovery.sitemaps),
             tried=discovery.tried,
             scope=PlanScope(scope.kind, scope.section, scope.describe()),
-            seeds=sum(sections.values()),
-            sections=dict(sections),
+            seeds=sections.total(),
+            sections={section: sections[section] for section in sections if section is not None},
             full_text_pages=sum(report.pages for report in usable_texts),
             start_links=links,
             learned=list(self.bounds.learned.lines()),
-            languages=dict(Counter(tree["language"] for tree in trees if "language" in tree)),
-            versions=dict(Counter(tree["version"] for tree in trees if "version" in tree)),
+            languages=_counts(trees, "language"),
+            versions=_counts(trees, "version"),
             left_out=dict(filtered),
             rights=self.rights.table(),
             requests=discovery.requests,
             arguments=_commands(self.arguments, scope, filtered),
             night=night and _plan_night(night, self.known.states),
         )
+
+    def _sections(
+        self, pages: Mapping[str, str | None], filtered: Mapping[str, FilteredPages]
+    ) -> Counter[str | None]:
+        """Return the number of pages that the bounds take in, by section; the others are `filtered`."""
+        sections: Counter[str | None] = Counter()
+        self.bounds.trees.accept_undecided(pages)
+        for page, section in pages.items():
+            why = self.bounds.refusal(page, listed=self.bounds.is_listed(page))
+            if why is None:
+                sections[section] += 1
+            else:
+                filtered[why.reason].add(page, why.rule)
+        return sections
 
     def _pages(self, discovery: Discovery, start_page: Page) -> dict[str, str | None]:
         """Return the sections of the pages by identity, None for those that the start page links to
@@ -208,6 +213,10 @@ class Planner(UsesRun):
         for url in usable(start_page.follow):
             pages.setdefault(identity(self.addresses.page_of(url)), None)
         return pages
+
+
+def _counts(trees: Sequence[Mapping[Axis, str]], axis: Axis) -> dict[str, int]:
+    return dict(Counter(tree[axis] for tree in trees if axis in tree))
 
 
 def _invalid(discovery: Discovery, start_page: Page) -> Iterator[tuple[str, str]]:
