@@ -29,6 +29,11 @@ def markdown_of(body: str) -> str:
             id="posts that are named comments and have most of the text together",
         ),
         pytest.param(
+            f"<main><h1>Install</h1><p>{OTHER * 3}</p>"
+            f"<p><a href='/quick' aria-hidden=true tabindex=-1>{LINE}</a></p></main>",
+            id="a teaser whose link screen readers pass over",
+        ),
+        pytest.param(
             f"<main><h1>Install</h1><p>{OTHER * 3}</p><div role=tablist>"
             f"<div role=tab id=a>How?</div><div role=tabpanel>{POST}</div></div></main>",
             id="a list of tabs around what the tabs open",

@@ -20,6 +20,7 @@ from llmsspider.content.extraction.tree import (
     holders,
     inner_text,
     is_within,
+    letters,
     navigation_name,
     prose,
     remove_elements,
@@ -52,6 +53,8 @@ _OPENED = re.compile(
 )
 _MAX_PAGES = 5
 """Maximum number of hidden elements inside each other that are kept because they hold the page."""
+_TEASER = 30
+"""Minimum number of letters of a link that is a teaser, and no sign beside a heading."""
 _ANSWERS = frozenset({"copied", "copied to clipboard"})
 """What a button says once it was pressed."""
 _MATH = re.compile(
@@ -199,12 +202,9 @@ class HiddenText:
         """Say whether a hidden element stays: a part of a formula, or text that screen readers get
         from elsewhere.
         """
-        if self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
-            for near in (element, *element.iterancestors()):
-                if near.tag == "mjx-container" or _MATH.search(near.get("class", "")[:MAX_STYLE]):
-                    is_all = "katex-html" in class_names(near)
-                    is_all = is_all and near.getparent() not in self._with_formula
-                    return is_all or near in self._with_formula
+        of_formula = self._is_needed_formula(element)
+        if of_formula is not None:
+            return of_formula
         style = element.get("style", "")[:MAX_STYLE]
         if (
             element.get("aria-hidden") is None
@@ -213,6 +213,8 @@ class HiddenText:
         ):
             return False
         if element.tag in {"pre", "code", "kbd", "samp"}:
+            return True
+        if element.tag == "a" and letters(element) >= _TEASER:
             return True
         if self._source.may_hold(b"aria-label"):
             text = " ".join(inner_text(element).split())
@@ -223,6 +225,17 @@ class HiddenText:
         beside = [one for one in (element.getprevious(), element.getnext()) if one is not None]
         is_doubled = any(not _SCREEN_READER.isdisjoint(class_names(one)) for one in beside)
         return is_doubled or is_within(element, "pre", "code")
+
+    def _is_needed_formula(self, element: _Element) -> bool | None:
+        """Say whether a part of a formula stays; None for an element of none."""
+        if not self._source.may_hold(b"math", b"katex", b"mjx", b"arithmatex"):
+            return None
+        for near in (element, *element.iterancestors()):
+            if near.tag == "mjx-container" or _MATH.search(near.get("class", "")[:MAX_STYLE]):
+                is_all = "katex-html" in class_names(near)
+                is_all = is_all and near.getparent() not in self._with_formula
+                return is_all or near in self._with_formula
+        return None
 
     @cached_property
     def _with_formula(self) -> set[_Element]:
