@@ -16,9 +16,10 @@ from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from playwright.async_api import CDPSession, Error, Page, Request, Response, Route
+from playwright.async_api import BrowserContext, CDPSession, Error, Page, Request, Response, Route
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
+from llmsspider.browser.proxy import PRIMER
 from llmsspider.errors import RenderingError
 from llmsspider.items import raw_hash
 from llmsspider.web.addresses import same_site
@@ -409,6 +410,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         super().__init__(*args, **kwargs)
         self._traffic: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
         self._scripts: WeakKeyDictionary[Page, Scripts] = WeakKeyDictionary()
+        self._primed: WeakSet[BrowserContext] = WeakSet()
         self._kept: dict[str, tuple[dict[str, str], bytes]] = {}
         """Headers and body of what pages share, by URL."""
 
@@ -434,6 +436,10 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         Chromium caches nothing. Frames stay empty until they are asked for: they, and a page that
         keeps reloading itself, get status 204; an aborted frame shows an error page.
         """
+        if page.context not in self._primed:
+            with contextlib.suppress(Error):
+                await page.goto(PRIMER)
+                self._primed.add(page.context)
         # a page that is busy computing accepts none
         session = await page.context.new_cdp_session(page)
         self._scripts[page] = Scripts(page, session)

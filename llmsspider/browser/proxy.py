@@ -28,6 +28,11 @@ MAX_CONNECTION_BYTES = 256 * 1024 * 1024
 IDLE_SECS = 120.0
 """Time a connection may stay silent."""
 
+PRIMER = "http://llmsspider.invalid/"
+"""What the proxy answers itself, with an empty page: a browser that has asked for it knows the
+password. A WebSocket cannot answer the question for it.
+"""
+
 _BUFFER = 64 * 1024
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -262,6 +267,9 @@ class FilteringProxy:
             await _answer(client, "407 Proxy Authentication Required", wanted)
             return
         destination = head.destination
+        if head.start[1] == PRIMER:
+            await _answer(client, "200 OK")
+            return
         try:
             server, outbound = await self._dial(destination)
         except DialRefusedError as refusal:

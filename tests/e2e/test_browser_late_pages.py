@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+import socketserver
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
@@ -148,3 +154,43 @@ def test_polls_and_streams_are_not_waited_for(serve, run_crawl):
     finally:
         over.set()
     assert set(documents.by_path(site.url)) == {"/", "/polls"}
+
+
+class SaysAtOnce(socketserver.StreamRequestHandler):
+    """A WebSocket that sends one text (RFC 6455)."""
+
+    TEXT = b"<main><h1>Socket</h1><p>A text that came by a socket, and by nothing else.</p></main>"
+
+    def handle(self) -> None:
+        head = b""
+        while line := self.rfile.readline().strip():
+            head += line + b"\n"
+        key = re.search(rb"(?i)^sec-websocket-key: (.*)$", head, re.MULTILINE)
+        guid = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        accept = base64.b64encode(hashlib.sha1(key[1] + guid).digest())
+        switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade"
+        self.wfile.write(switched + b"\r\nSec-WebSocket-Accept: " + accept + b"\r\n\r\n")
+        self.wfile.write(bytes([0x81, len(self.TEXT)]) + self.TEXT)
+        self.rfile.read()
+
+
+@contextmanager
+def socket_server() -> Iterator[str]:
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), SaysAtOnce)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"ws://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_the_first_page_of_a_crawl_may_come_by_a_socket_alone(serve, run_crawl):
+    with socket_server() as url:
+        script = f"new WebSocket('{url}').onmessage = said => {{ app.innerHTML = said.data }};"
+        site = serve({"/": shell(script)})
+        documents = run_crawl(f"{site.url}/").by_path(site.url)
+    assert "came by a socket" in documents["/"]["content"]
