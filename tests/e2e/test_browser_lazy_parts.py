@@ -48,6 +48,19 @@ document.querySelectorAll('[role=tab]').forEach(tab => tab.onclick = () => {{
 }});
 """
 
+CHOSEN = f"""
+app.innerHTML = '<main><h1>Chosen</h1><p>{TEXT}</p>' + ['npm', 'yarn', 'pnpm'].map((name, at) =>
+  `<label><input type="radio" name="by" value="${{name}}" ${{at ? '' : 'checked'}}>${{name}}</label>`).join('')
+  + '<div id="one"></div><p><select id="system"><option>Linux</option><option>Windows</option></select></p>'
+  + '<div id="two"></div><p><select id="theme"><option>Light</option><option>Dark</option></select></p></main>';
+const by = name => {{ one.innerHTML = `<pre><code>get it by ${{name}}</code></pre>` }};
+document.querySelectorAll('input').forEach(radio => radio.onchange = () => by(radio.value));
+system.onchange = async () => {{ two.innerHTML = `<p>${{await (await fetch('/code/' + system.value)).text()}}</p>` }};
+theme.onchange = () => {{ document.body.className = theme.value }};
+by('npm');
+system.onchange();
+"""
+
 MORE = f"""
 app.innerHTML = '<main><h1>More</h1><p>{TEXT}</p><ul></ul><button>Load more</button>'
   + '<form action="/sent"><button>Show more</button></form>'
@@ -117,7 +130,14 @@ document.querySelector('rapi-doc').loadSpec(api);
 
 
 def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
-    scripts = {"scrolled": SCROLLED, "tabs": TABS, "shared": SHARED, "more": MORE, "framed": FRAMED}
+    scripts = {
+        "scrolled": SCROLLED,
+        "tabs": TABS,
+        "shared": SHARED,
+        "more": MORE,
+        "framed": FRAMED,
+        "chosen": CHOSEN,
+    }
     scripts |= {"scrolls": SCROLLS, "words": WORDS, "written": WRITTEN, "told": TOLD}
     links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
     setup = "const app = document.getElementById('app');"
@@ -133,7 +153,7 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
             **{f"/row/{number}": f"Row {number}." for number in range(4)},
             **{
                 f"/code/{name}": Reply(f"say('{name}')", content_type="text/plain")
-                for name in ("python", "go", "rust")
+                for name in ("python", "go", "rust", "Linux", "Windows")
             },
             "/left": "<h1>Left</h1>",
         }
@@ -146,6 +166,8 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
         assert documents["/tabs"]["content"].count(text) == 1
     for name in ("npm", "yarn"):
         assert documents["/shared"]["content"].count(f"get it by {name}") == 1
+    chosen = ["get it by npm", "get it by yarn", "get it by pnpm", "say('Linux')", "say('Windows')"]
+    assert [documents["/chosen"]["content"].count(text) for text in chosen] == [1] * 5
     assert [f"Entry number {number}" in documents["/more"]["content"] for number in range(9)] == (
         [True] * 9
     )

@@ -1,7 +1,7 @@
 // Opens what is drawn when it is asked for: sections below, tabs without a text yet, closed parts, lists that
-// go on. Called until nothing is left. Returns how many were opened or scrolled to now, and how many tabs are left.
+// go on, what radio buttons and selects choose, one choice a call. Called until nothing is left. Returns how many were opened or scrolled to now, and how many tabs are left.
 (most, isLast) => {
-  const state = (document.llmsspiderOpened ??= {done: new Set(), panels: new Map()});
+  const state = (document.llmsspiderOpened ??= {done: new Set(), panels: new Map(), drawn: new Set(), queue: null, rounds: 0});
   const besides = 'nav, header, footer, aside, form, [role="dialog"], [role="navigation"], [role="menu"], [aria-haspopup]';
   const shows = element => element.getClientRects().length > 0;
   const panelOf = tab => document.getElementById(tab.getAttribute('aria-controls'))
@@ -21,8 +21,20 @@
   const leads = tab => tab.closest('a[href]') && !/^#[\w-]*$/.test(tab.closest('a[href]').getAttribute('href'));
   const left = list => tabs(list).filter(tab => !(state.done.has(tab) || leads(tab) || tab.disabled || !(panelOf(tab) ?? shared(tab))
     || tab.getAttribute('aria-selected') === 'true' || isDrawn(tab, tabs(list))));
+  // what a choice drew: the smallest element that holds all that has changed since, without the choice and the heading
+  const keepDrawn = () => {
+    const changed = [...state.drawn].map(node => (node.nodeType === 1 ? node : node.parentElement)).filter(node => node?.isConnected);
+    state.drawn.clear();
+    let panel = changed[0];
+    while (panel && !changed.every(node => panel.contains(node))) panel = panel.parentElement;
+    const isPanel = panel && panel !== document.body && !panel.querySelector('h1') && !panel.contains(state.queue.control);
+    if (isPanel) state.panels.set(state.queue.chosen, [panel, panel.innerHTML]);
+    else state.queue.left.splice(0, state.queue.left.length - 1);  // it is as it was, in the end
+  };
+  if (state.queue?.chosen) keepDrawn();
   if (isLast) {
-    const kept = [...document.querySelectorAll('[role="tabpanel"]')].map(panel => panel.innerHTML);
+    const kept = [...document.querySelectorAll('[role="tabpanel"]'), ...[...state.panels.values()].map(([panel]) => panel)]
+      .map(panel => panel.innerHTML);
     for (const [panel, html] of [...state.panels.values()].reverse()) {
       if (kept.includes(html) || !panel.isConnected) continue;
       const copy = panel.cloneNode(false);
@@ -32,6 +44,15 @@
     }
     return [0, lists.reduce((sum, list) => sum + left(list).length, 0)];
   }
+  const choose = () => {  // what is open comes last
+    state.queue.chosen = state.queue.left.shift();
+    state.queue.set(state.queue.chosen);
+    return [1, 0];
+  };
+  if (state.queue?.left.length) return choose();  // they were counted
+  state.queue = null;
+  state.observer?.disconnect();
+  state.rounds += 1;
   const from = scrollY;
   scrollBy({top: innerHeight, behavior: 'instant'});
   if (scrollY === from) document.dispatchEvent(new Event('scroll', {bubbles: true}));  // as a lower window would
@@ -49,6 +70,28 @@
   ].slice(0, most);
   for (const details of document.querySelectorAll('details:not([open])')) {
     if (!details.closest(besides)) details.open = true;
+  }
+  if (!chosen.length && scrollY === from) {  // nothing else is left
+    const isFree = element => shows(element) && !element.disabled && !element.closest(besides) && !state.done.has(element);
+    const choices = [...document.querySelectorAll('select:not([multiple])')].filter(isFree).map(select => [
+      select, [...select.options].filter(option => !option.disabled), select.selectedOptions[0],
+      option => { select.value = option.value; select.dispatchEvent(new Event('change', {bubbles: true})); },
+    ]);
+    const radios = [...document.querySelectorAll('input[type="radio"][name]')].filter(radio => !radio.disabled && !radio.closest(besides));
+    for (const name of new Set(radios.map(radio => radio.name))) {
+      const group = radios.filter(radio => radio.name === name);
+      if (!state.done.has(group[0])) choices.push([group[0], group, group.find(radio => radio.checked), radio => radio.click()]);
+    }
+    const [choice] = choices.filter(([, options, open]) => open && options.length > 1 && state.rounds + options.length <= 12);  // MAX_ROUNDS;
+    if (choice) {
+      const [control, options, open, set] = choice;
+      state.done.add(control);
+      state.rounds += options.length - 1;
+      state.queue = {control, set, left: [...options.filter(option => option !== open), open]};
+      state.observer ??= new MutationObserver(records => records.forEach(({target}) => state.drawn.add(target)));
+      state.observer.observe(document.body, {childList: true, characterData: true, subtree: true});
+      return choose();
+    }
   }
   for (const element of chosen) { state.done.add(element); element.click(); }
   return [chosen.length + (scrollY > from), 0];
