@@ -110,7 +110,7 @@ def test_without_the_extra_documents_are_counted(serve, run_crawl):
 
 SHELL = (
     '<html><head><title>Documentation</title><script>var baseUrl = "/kit/"</script>'
-    '<link href="/kit/css/documentation-topic.css" rel="prefetch"></head><body><noscript>'
+    '</head><body data-color-scheme="auto"><noscript>'
     f"<style>{'.noscript-title { color: #111; margin: 0 auto; }' * 20}</style><h1>This page requires JavaScript.</h1>"
     '</noscript><div id="app"></div><script src="/kit/js/index.js"></script></body></html>'
 )

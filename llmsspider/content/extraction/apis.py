@@ -151,7 +151,7 @@ def read_apis(meta: PageMeta, root: _Element, source: Source, joiner: Joiner) ->
     """Set `api_files`, `api_scripts` and `held_apis` of `meta` for a page that renders an API
     reference.
     """
-    if meta.is_shell and b"documentation-topic" in source.body:
+    if meta.is_shell and b"data-color-scheme" in source.body:
         _read_docc(meta, source, joiner)
     if not meta.api_files and source.may_hold(*API_WORDS):
         _read_viewer(meta, root, source, joiner)
