@@ -220,6 +220,7 @@ def _execute(
     bytes_a_file: int | None,
 ) -> None:
     """Be a fresh process: own folder, environment and output files."""
+    assert "warmed" in sys.modules, "what is to be imported before the fork was not"
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
