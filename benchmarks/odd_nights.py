@@ -1,6 +1,6 @@
 """One odd night of each kind at each kind of site: `python benchmarks/odd_nights.py [--faults WORD …] [--forms WORD …]`.
 
-A site of 30 pages is crawled, then on a night on which a share of its pages answers, with status 200, something else
+A site of 41 pages is crawled, then on a night on which a share of its pages answers, with status 200, something else
 than the page, then as it is again; `--stays` has the fault stay for three nights instead, as what is meant does. Prints
 for each fault, kind of site and number of pages what was told, what was overwritten and what was deleted, on the night
 and on the next. Exit code 1 where text was overwritten or deleted.
@@ -11,6 +11,8 @@ and on the next. Exit code 1 where text was overwritten or deleted.
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import random
 import shutil
 import sys
@@ -27,8 +29,8 @@ sys.path[:0] = [str(HERE.parent / "tests" / "support"), str(HERE.parent)]
 from crawling import Outcome, crawl  # noqa: E402
 from site_server import TYPES, Reply, Seen, Site, serving  # noqa: E402
 
-PAGES = 30
-SHARES = (2, 3, 15, PAGES)
+PAGES = 41
+SHARES = (3, 7, 20, PAGES)
 """Numbers of pages that answer something else."""
 COMMON = (
     "the of a to in is value option parameter returns when default index client table query with and or not each"
@@ -36,7 +38,7 @@ COMMON = (
     " install configure example section below above see note that this can must should will be used for from into"
 ).split()
 SYLLABLES = (
-    "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu za bre cli dro fle gro".split()
+    "ba ce di fo gü ha je ki ló mu né pe qui ro sß ta ve wi xo yu za bre cli dro fle gro".split()
 )
 
 
@@ -46,6 +48,7 @@ class Text(NamedTuple):
     title: str
     body: str
     nav: bool = True
+    sent: Callable[[bytes], bytes] = bytes  # what becomes of its bytes on the way
 
 
 def words(seed: str, number: int) -> list[str]:
@@ -127,37 +130,106 @@ def start(_: int) -> Text:
     return Text("Documentation", f"Welcome to all of it.\n\n{links}")
 
 
+def tips(number: int) -> str:
+    """Return a wall with a date, the id of the request and three of forty tips."""
+    chosen = random.Random(number).sample(range(40), 3)
+    said = "\n\n".join(f"Did you know? {prose(f'tip {tip}', 25, words('tips', 20))}" for tip in chosen)
+    return f"{WALL}\n\n2026-11-{number % 28 + 1:02} 0{number % 9}:1{number % 9}, request {ticket(number)}.\n\n{said}"
+
+
+def last_year(number: int, parts: int) -> Text:
+    """Return a page in which so many of its parts were others a year ago."""
+    blocks = page(number).body.split("\n\n")
+    for block in (0, 2, 4)[:parts]:
+        blocks[block] = prose(f"{number} {block} old", 45, words(f"{number} ", 24))
+    return Text(page(number).title, "\n\n".join(blocks))
+
+
+def variant(number: int) -> Text:
+    """Return a page with another headline and a first paragraph in other words."""
+    blocks = page(number).body.split("\n\n")
+    said = blocks[0].split()
+    blocks[0] = " ".join(["Friendly", *said[10:], *said[:10]])
+    return Text(f"Get going: {page(number).title}", "\n\n".join(blocks))
+
+
+def wrongly_decoded(number: int) -> Text:
+    said = page(number)
+    title, body = (text.encode().decode("latin-1") for text in said[:2])
+    return Text(title, body)
+
+
+def without_letters(number: int) -> Text:
+    said = page(number)
+    title, body = (text.encode("ascii", "replace").decode() for text in said[:2])
+    return Text(title, body)
+
+
+LATIN = (
+    "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna"
+    " aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi ut aliquip ex ea commodo consequat"
+).split()
+
+
+def lorem(number: int) -> str:
+    chance = random.Random(f"lorem {number}")
+    return "\n\n".join(" ".join(chance.sample(LATIN, 30)) for _ in range(4))
+
+
 FAULTS: dict[str, Callable[[int], Text]] = {
     "wall, navigation kept": lambda n: Text("One moment", f"{WALL}\n\nTicket {ticket(n)}."),
     "wall, alone": lambda n: Text("One moment", f"{WALL}\n\nTicket {ticket(n)}.", nav=False),
     "wall, title kept": lambda n: Text(page(n).title, f"{WALL}\n\nTicket {ticket(n)}."),
+    "wall with tips, navigation kept": lambda n: Text("One moment", tips(n)),
+    "wall with tips, title kept": lambda n: Text(page(n).title, tips(n)),
     "long varying wall": lambda n: Text("One moment", f"{WALL}\n\n{prose(f'wall {n}', 300, words(f'wall {n}', 60))}"),
+    "long varying wall, title kept": lambda n: Text(page(n).title, f"{WALL}\n\n{prose(f'wall {n}', 300, words(f'wall {n}', 60))}"),
+    "geo block": lambda n: Text("Not here", f"Our lawyers keep this service closed where you are.\n\nRay {ticket(n)}.", nav=False),
+    "geo block, title kept": lambda n: Text(page(n).title, "This content is not available in your region."),
     "consent": lambda n: Text("Your privacy", CONSENT, nav=False),
     "consent, navigation kept": lambda n: Text(page(n).title, CONSENT),
     "members only": lambda n: Text("Members", MEMBERS),
     "upkeep": lambda n: Text("We will return", UPKEEP, nav=False),
+    "upkeep, site's title": lambda n: Text("Site", UPKEEP),
     "upkeep, navigation kept": lambda n: Text(page(n).title, UPKEEP),
     "bodies of the next page": shifted(1, titles=True),
     "bodies of the page after next": shifted(2, titles=True),
     "bodies of the next page, title kept": shifted(1, titles=False),
+    "two and two swapped": lambda n: page(min(n ^ 1, PAGES - 1)),
+    "two and two swapped, title kept": lambda n: page(min(n ^ 1, PAGES - 1))._replace(title=page(n).title),
+    "all one page": lambda n: page(0 if n else 1),
+    "all one page, title kept": lambda n: page(0 if n else 1)._replace(title=page(n).title),
     "template not filled": lambda n: Text("{{ page.title }}", "{{ page.content }}\n\n{{ undefined }}"),
     "template not filled, title kept": lambda n: Text(page(n).title, "{% include page.html %} {{ undefined }}"),
     "undefined": lambda n: Text(page(n).title, "undefined"),
     "stack trace": trace,
+    "stack trace, title kept": lambda n: trace(n)._replace(title=page(n).title),
+    "half a page and a stack trace": lambda n: half(n)._replace(body=f"{half(n).body}\n\n{trace(n).body}"),
     "half a page": half,
     "another language": lambda n: page(n, "lich"),
+    "another language, title kept": lambda n: page(n, "lich")._replace(title=page(n).title),
     "another site": lambda n: Text(f"Best {ticket(n)}", prose(f"spam {n}", 200, words(f"spam {n}", 30))),
+    "staging": lambda n: Text(page(n).title, lorem(n)),
+    "last year's page, a part": lambda n: last_year(n, 1),
+    "last year's page, two parts": lambda n: last_year(n, 2),
+    "last year's page": lambda n: last_year(n, 3),
+    "another variant": variant,
     "soft 404": lambda n: Text("Oops", OOPS),
     "soft 404, title kept": lambda n: Text(page(n).title, OOPS),
     "empty": lambda n: Text(page(n).title, ""),
+    "empty, no title": lambda n: Text("", ""),
     "start page": start,
+    "wrongly decoded": wrongly_decoded,
+    "letters that are question marks": without_letters,
+    "gzip that does not say so": lambda n: page(n)._replace(sent=gzip.compress),
+    "half of the bytes": lambda n: page(n)._replace(sent=lambda body: body[: len(body) // 2]),
 }  # fmt: skip
 FORMS = ("sitemap", "links", "llms.txt", "llms-full", "negotiated", "client")
 
 
 def name(number: int) -> str:
     """Return the name of a page in its address: no number, as a series would have."""
-    return "-".join(words(str(number), 2))
+    return "-".join(words(str(number), 2)).encode("ascii", "ignore").decode()
 
 
 def as_html(text: Text, nav: str, more: str = "") -> str:
@@ -190,65 +262,59 @@ def as_markdown(text: Text) -> str:
 
 
 SCRIPT = "fetch('/data'+location.pathname+'.json').then(r=>r.json()).then(p=>{document.body.innerHTML=p.html})"
-SHELL = f"<!doctype html><html><head><title>Site</title></head><body><div id=root></div><script>{SCRIPT}</script></body></html>"
+SHELL = f"<!doctype html><html><head><title>Site</title></head><body><div id=root></div><script type=module>{SCRIPT}</script></body></html>"
 
 
 def pages(form: str, said: list[Text]) -> dict[str, Any]:
     """Return the answers of a site of this kind by path."""
     paths = [f"/docs/{name(number)}" for number in range(PAGES)]
     links = "".join(f"<a href='{path}'>{path[6:]}</a> " for path in paths)
-    nav = f"<nav><a href='/docs/'>Home</a> {links if form in {'links', 'client'} else ''}</nav>"
-    html = [as_html(text, nav) for text in said]
-    home = Text("Home", "Welcome to the documentation of it.")
-    found: dict[str, Any] = {"/docs/": as_html(home, nav), **dict(zip(paths, html, strict=True))}
-    if form == "sitemap":
+    shown = links if form in {"links", "client", "negotiated"} else ""
+    nav = f"<nav><a href='/docs/'>Home</a> {shown}</nav>"
+    home = as_html(Text("Home", "Welcome to the documentation of it."), nav)
+    found: dict[str, Any] = {"/docs/": home}
+    listed = ""
+    full = ""
+    for number, (path, text) in enumerate(zip(paths, said, strict=True)):
+        html = as_html(text, nav)
+        markdown = as_markdown(text)
+        found[path] = Reply(text.sent(html.encode()), content_type=TYPES["html"])
+        if form == "client":
+            found[path] = SHELL
+            found[f"/data{path}.json"] = _data(html, text)
+        elif form == "negotiated":
+            found[path] = _negotiated(markdown, html, text)
+        elif form == "llms.txt":
+            found[f"{path}.md"] = Reply(text.sent(markdown.encode()), content_type=TYPES["md"])
+        ending = ".md" if form == "llms.txt" else ""
+        listed += f"- [{page(number).title}]({{base}}{path}{ending})\n"
+        full += f"# {text.title}\n\nSource: {{base}}{path}\n\n{text.body}\n\n"
+    if form == "client":
+        found["/docs/"] = SHELL
+        found["/data/docs/.json"] = _data(home, page(0))
+    elif form == "sitemap":
         entries = "".join(f"<url><loc>{{base}}{path}</loc></url>" for path in ("/docs/", *paths))
         found["/sitemap.xml"] = (
             f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</urlset>"
         )
     elif form in {"llms.txt", "llms-full"}:
-        ending = ".md" if form == "llms.txt" else ""
-        listed = "".join(
-            f"- [{page(n).title}]({{base}}{path}{ending})\n" for n, path in enumerate(paths)
-        )
         found["/docs/llms.txt"] = f"# Site\n\n> All about it.\n\n## Docs\n\n{listed}"
-        if form == "llms.txt":
-            found |= {
-                f"{path}.md": as_markdown(text) for path, text in zip(paths, said, strict=True)
-            }
-        else:
-            parts = zip(paths, said, strict=True)
-            found["/docs/llms-full.txt"] = "\n".join(
-                f"# {text.title}\n\nSource: {{base}}{path}\n\n{text.body}\n" for path, text in parts
-            )
-    elif form == "negotiated":
-        found["/docs/"] = as_html(home, f"<nav>{links}</nav>")
-        found |= {
-            path: _negotiated(as_markdown(text), of)
-            for path, text, of in zip(paths, said, html, strict=True)
-        }
-    elif form == "client":
-        found |= dict.fromkeys(paths, SHELL)
-        found["/docs/"] = SHELL
-        found["/data/docs/.json"] = Reply(_data(as_html(home, nav)), content_type=TYPES["json"])
-        found |= {
-            f"/data{path}.json": Reply(_data(of), content_type=TYPES["json"])
-            for path, of in zip(paths, html, strict=True)
-        }
+    if form == "llms-full":
+        found["/docs/llms-full.txt"] = full
     return found
 
 
-def _data(html: str) -> str:
-    import json  # noqa: PLC0415
+def _data(html: str, text: Text) -> Reply:
+    drawn = {"html": html.partition("<body>")[2].partition("</body>")[0]}
+    return Reply(text.sent(json.dumps(drawn).encode()), content_type=TYPES["json"])
 
-    return json.dumps({"html": html.partition("<body>")[2].partition("</body>")[0]})
 
-
-def _negotiated(markdown: str, html: str) -> Callable[[Seen], Reply]:
+def _negotiated(markdown: str, html: str, text: Text) -> Callable[[Seen], Reply]:
     def reply(seen: Seen) -> Reply:
         is_markdown = "text/markdown" in seen.headers.get("accept", "")
+        body = markdown if is_markdown else html
         return Reply(
-            markdown if is_markdown else html,
+            text.sent(body.encode()),
             content_type=TYPES["md" if is_markdown else "html"],
             headers={"Vary": "Accept"},
         )
@@ -285,9 +351,7 @@ def main() -> None:
     faults = [
         one for one in FAULTS if not options.faults or any(word in one for word in options.faults)
     ]
-    forms = [
-        one for one in FORMS if one in options.forms or (not options.forms and one != "client")
-    ]
+    forms = [one for one in FORMS if one in (options.forms or FORMS)]
     wrong = 0
     site = Site({})
     with tempfile.TemporaryDirectory() as folder, serving(site):

@@ -79,7 +79,7 @@ def is_login_url(url: str) -> bool:
 
 def leads_to_login(asked: str, final: str) -> bool:
     """Say whether a redirect sent a visitor to a login."""
-    return asked != final and is_login_url(final) and not is_login_url(asked)
+    return is_login_url(final) and not is_login_url(asked)
 
 
 def names_itself(now: str, title: str | None, body: bytes) -> ErrorKind | None:

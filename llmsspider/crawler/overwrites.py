@@ -31,6 +31,7 @@ _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritt
 _GONE = 0.2  # share up to which it is another page
 _STUB = 60  # shingles below which a page that has more than twice as many now was a stub
 _BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
+_SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
 _WORD = re.compile(r"\w+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
@@ -65,13 +66,14 @@ def resemblance(one: Sketch, other: Sketch) -> float:
     >>> resemblance(said[0], said[1]), resemblance(said[0], said[2])
     (1.0, 0.0)
     """
-    smallest = nsmallest(SKETCHED, one | other)
-    return sum(each in one and each in other for each in smallest) / len(smallest)
+    smallest = set(nsmallest(SKETCHED, one | other))
+    return len(smallest & one & other) / len(smallest)
 
 
 class Rewriting(NamedTuple):
     """The texts of a page before and now, as sketches; `is_odd` where its text and half of its
-    headings are gone, or where it ends early; `is_gone` where all of it is.
+    headings are gone, where it ends early, or where its letters were decoded wrongly; `is_gone`
+    where all of it is.
     """
 
     key: bytes
@@ -88,16 +90,23 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     old = shingles(before)
     new = shingles(now)
     kept = len(old & new) / len(old)
-    if kept >= _KEPT:
+    is_garbled = kept > _GONE and _has_lost_letters(before, now)
+    if kept >= _KEPT and not is_garbled:
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
     was_stub = len(old) < _STUB and len(new) > 2 * len(old)
     is_other = lost > 0 and kept <= _GONE and not was_stub
     is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
-    is_odd = is_cut or (is_other and 2 * lost >= len(headings))
+    is_odd = is_cut or is_garbled or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)
     return Rewriting(key, sketch(old), sketch(new), is_odd, is_gone)
+
+
+def _has_lost_letters(before: str, now: str) -> bool:
+    """Say whether none of the words with letters beyond ASCII is left, of which a text had some."""
+    spelled = {word for word in _WORD.findall(before) if not word.isascii()}
+    return len(spelled) >= _SPELLED and spelled.isdisjoint(_WORD.findall(now))
 
 
 _Index = defaultdict[int, list[Rewriting]]
@@ -131,8 +140,6 @@ class Overwrites:
         """
         if page.is_gone:
             return "gone"
-        if len(self._pages) < LEAST_PAGES:
-            return None
         kinds = self._kinds
         if page.key in kinds:
             return kinds[page.key]
@@ -156,19 +163,16 @@ class Overwrites:
 
     def _is_alike(self, page: Rewriting) -> bool:
         """Say whether other pages, unlike it before, have nearly its text now."""
-        alike = {
-            other.key
-            for other in _near(self._by_now, page.now)
-            if resemblance(page.now, other.now) >= _ALIKE
+        return any(
+            resemblance(page.now, other.now) >= _ALIKE
             and resemblance(page.before, other.before) < _UNLIKE
-        }
-        return len(alike) >= LEAST_PAGES - 1
+            for other in _near(self._by_now, page.now)
+        )
 
     def _is_of_another(self, page: Rewriting) -> bool:
         """Say whether it has the text that another page had, which has another one now."""
         return any(
-            other.key != page.key
-            and resemblance(page.now, other.before) >= _ALIKE
+            resemblance(page.now, other.before) >= _ALIKE
             and resemblance(page.now, page.before) < _UNLIKE
             for other in _near(self._by_before, page.now)
         )

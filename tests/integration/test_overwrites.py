@@ -22,7 +22,12 @@ def words(seed: object, number: int = 60) -> str:
 def text(number: int) -> tuple[str, str]:
     """The title and the text of a page: each has words of its own."""
     own = [f"{word}{chr(97 + number)}" for word in words(number).split()]
-    return f"All of {own[0]} and {own[1]}", " ".join(own)
+    return f"All of {own[0]} and {own[1]}", f"{' '.join(own)} Größe Länge Höhe müde schön"
+
+
+def wrongly_decoded(number: int) -> tuple[str, str]:
+    title, body = text(number)
+    return title, body.encode().decode("latin-1")
 
 
 def wall(number: int, kept: bool) -> tuple[str, str]:
@@ -45,6 +50,7 @@ ODD = {
     ),
     "the next page": lambda number: text((number + 1) % 20),
     "another language": other_language,
+    "letters that are wrongly decoded": wrongly_decoded,
     "half of the text": lambda number: (text(number)[0], text(number)[1][:200]),
 }
 FORMS = ["HTML", "Markdown", "full text"]

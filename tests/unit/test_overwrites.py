@@ -165,6 +165,32 @@ def test_what_a_rewritten_page_lost(before, now, lost):
         assert (made.is_odd, made.is_gone) == (lost != "", lost == "gone")
 
 
+SPELLED = "Größe Länge Höhe müde schön"
+
+
+@pytest.mark.parametrize(
+    ("spelled", "now", "is_odd"),
+    [
+        (SPELLED, SPELLED.encode().decode("latin-1"), True),
+        (SPELLED, SPELLED.encode("latin-1").decode("utf-8", "replace"), True),
+        (SPELLED, SPELLED.encode("ascii", "replace").decode(), True),
+        (SPELLED, "", True),
+        (SPELLED, "Größe und andere", False),
+        (SPELLED, SPELLED, False),
+        ("Größe Länge Höhe müde", "", False),
+    ],
+)
+def test_a_text_that_lost_its_letters_is_odd(spelled, now, is_odd):
+    made = rewriting(b"a", f"# A\n\n{A} {spelled}", f"# A\n\n{A} {now}")
+    assert (made is not None and made.is_odd) == is_odd
+
+
+def test_other_words_below_the_headings_are_no_lost_letters():
+    made = rewriting(b"a", f"# A\n\n{A} {SPELLED}", f"# A\n\n{B}")
+    assert made is not None
+    assert not made.is_odd
+
+
 def test_a_title_that_is_no_heading_counts():
     assert rewriting(b"a", prose("a"), "Apes: " + prose("b"), "Apes").is_odd is False
     assert rewriting(b"a", prose("a"), "Bees: " + prose("b"), "Apes").is_odd is True
