@@ -133,7 +133,9 @@ def start(_: int) -> Text:
 def tips(number: int) -> str:
     """Return a wall with a date, the id of the request and three of forty tips."""
     chosen = random.Random(number).sample(range(40), 3)
-    said = "\n\n".join(f"Did you know? {prose(f'tip {tip}', 25, words('tips', 20))}" for tip in chosen)
+    said = "\n\n".join(
+        f"Did you know? {prose(f'tip {tip}', 25, words('tips', 20))}" for tip in chosen
+    )
     return f"{WALL}\n\n2026-11-{number % 28 + 1:02} 0{number % 9}:1{number % 9}, request {ticket(number)}.\n\n{said}"
 
 
