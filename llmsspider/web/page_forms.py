@@ -14,6 +14,7 @@ from typing import Literal, Self
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from llmsspider.web.encodings import by_mark
+from llmsspider.web.text import valid_text
 from llmsspider.web.urls import InvalidUrl, identity, parse, without_fragment
 
 Kind = Literal["markdown", "html", "text", "binary"]
@@ -365,8 +366,8 @@ class HeaderLink:
         """Return the link to a URL, of these relations and this type as they are written."""
         return cls(
             url,
-            frozenset(rel.lower().split()),
-            bare_type(media_type) or None,
+            frozenset(valid_text(rel).lower().split()),
+            bare_type(valid_text(media_type)) or None,
         )
 
 

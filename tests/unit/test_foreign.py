@@ -162,6 +162,7 @@ HOSTILE = [
         b"<x:link rel='alternate' hreflang='\xc2\x9bde' href='/de'/></url></urlset>"
     ),
     b"<script src='/docsif\x00\x00y.js'></script><script src='/docsify@4'></script>",
+    b"<link rel='ca\xc2\x9anonical' type='text/\xc2\x9bhtml' href='/a'>",
     b"[" * 100_000,
     b'{"a":' * 50_000,
     b'[{"location":"/x","tdm-reservation":[]}]',
