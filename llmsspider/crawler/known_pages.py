@@ -71,6 +71,8 @@ class KnownPages:
     outcomes: dict[bytes, PageOutcome] = field(default_factory=dict)
     reasons: dict[bytes, str] = field(default_factory=dict)
     targets: dict[bytes, bytes] = field(default_factory=dict)  # where pages moved to, by key
+    arrivals: set[bytes] = field(default_factory=set)
+    """The keys of pages that others moved to, in this run or, in doubt, in the one before."""
     elsewhere_for_now: set[bytes] = field(default_factory=set)
     """Those of them whose redirect was not one for good."""
     has_its_text: set[bytes] = field(default_factory=set)
@@ -244,6 +246,7 @@ class KnownPages:
             self.elsewhere_for_now.add(key)
         if key in self.states and key != target:
             self.targets[key] = target
+            self.arrivals.add(target)
             self._keep_former(target, [*self.moved_from.get(key, ()), self.states[key].url])
 
     def _keep_former(self, key: bytes, urls: Iterable[str]) -> None:

@@ -240,6 +240,7 @@ class Run:
         self._is_after_complete = run_before is not None and run_before.complete
         self.moves.every = self._is_after_complete
         self.known.open(store, number, keeps_readings=keeps_readings)
+        self.known.arrivals |= self.memory.doubts.arrivals
         self.suspects.pages = len(self.known.states)
         self.ledger.number = number
 

@@ -231,8 +231,8 @@ def start_outside(page: ReadPage, site: Site) -> Verdict | None:
 
 def moved(page: ReadPage, site: Site) -> Verdict | None:
     """Wait with a page until it is known which stored pages are gone: it may be, or hold, one."""
-    is_new = not (page.is_start or page.is_stored)
-    return Wait("moved") if is_new and site.can_wait("moved") and page.may_have_moved() else None
+    may_wait = not page.is_start and site.can_wait("moved")
+    return Wait("moved") if may_wait and page.may_have_moved() else None
 
 
 def settle(page: ReadPage, site: Site, rules: Sequence[Rule]) -> Verdict:

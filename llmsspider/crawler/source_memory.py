@@ -113,6 +113,12 @@ class Doubts:
         self.now[key.hex()] = what, (runs if before == what else 0) + 1
         return self.now[key.hex()][1]
 
+    @property
+    def arrivals(self) -> set[bytes]:
+        """The keys of pages that others moved to, as runs before this one doubted."""
+        doubted = (what.partition(" ") for what, _ in self._before.values())
+        return {bytes.fromhex(target) for reason, _, target in doubted if reason == "moved"}
+
     def number(self, key: bytes) -> int:
         """Return in how many runs in a row before this one an odd answer came."""
         return self._before.get(key.hex(), ("", 0))[1]

@@ -171,6 +171,19 @@ def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(serv
     assert not [one for one in first.documents if one["change"] == "deleted"]
     second = run_crawl(f"{site.url}/d/")
     assert sum(one["change"] == "deleted" for one in second.documents) == 3
+    assert {path: sorted(urls) for path, urls in moved(second, site.url).items()} == {
+        "/d/other/": sorted(places[name] for name in NAMES[:3])
+    }
+
+
+def test_no_page_is_named_as_moved_that_stays(serve, run_crawl):
+    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/"}
+    site = serve(tree(places))
+    run_crawl(f"{site.url}/d/")
+    for name in NAMES:
+        site.pages[places[name]] = REDIRECTS["for now"]("/d/other/")
+    for _ in range(2):
+        assert moved(run_crawl(f"{site.url}/d/"), site.url) == {}
 
 
 def test_a_start_page_that_moves_with_its_section(serve, run_crawl):

@@ -158,7 +158,7 @@ DRAINED = {"waits": ()}
         pytest.param({}, {"scope": OTHER}, Publish(), id="scope was judged before another page was requested"),
         pytest.param({"may_have_moved": lambda: True}, {}, Wait("moved"), id="it may be a stored page"),
         pytest.param({"may_have_moved": lambda: True, "is_start": True}, {}, Publish(), id="not the start page"),
-        pytest.param({"may_have_moved": lambda: True, "is_stored": True}, {}, Publish(), id="not a stored page"),
+        pytest.param({"may_have_moved": lambda: True, "is_stored": True}, {}, Wait("moved"), id="others move to a stored page"),
         pytest.param({"may_have_moved": lambda: True}, DRAINED, Publish(), id="its former address is known"),
     ],
 )  # fmt: skip

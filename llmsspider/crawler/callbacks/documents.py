@@ -153,7 +153,7 @@ class Documents(UsesRun):
             is_stored=confirmed,
             may_be_markdown=record.origin in HTML_ORIGINS and "by" in page and not page.get("held"),
             is_undecided=result is not None and result.is_undecided,
-            may_have_moved=partial(self._may_have_moved, record),
+            may_have_moved=partial(self._may_have_moved, record, confirmed=confirmed),
             says_the_same=partial(self._says_the_same, record),
         )
         waiting = WaitingPage(
@@ -170,7 +170,7 @@ class Documents(UsesRun):
         """Yield the document of a record; none where the run filters it, or where it waits as it
         may have moved.
         """
-        moved = partial(self._may_have_moved, record)
+        moved = partial(self._may_have_moved, record, confirmed=confirmed)
         facts = ReadPage(record.url, is_stored=confirmed, may_have_moved=moved)
         yield from self.settled(WaitingPage("moved", None, record, facts, confirmed))
 
@@ -202,9 +202,11 @@ class Documents(UsesRun):
             change: Change = "unchanged" if page.confirmed else "new"
             yield self.records.item(record, change, confirmed=page.confirmed)
 
-    def _may_have_moved(self, record: PageRecord) -> bool:
+    def _may_have_moved(self, record: PageRecord, *, confirmed: bool) -> bool:
+        if record.key in self.known.arrivals:
+            return True
         why = drop_reason(record.text, record.title)
-        if why is not None or self.known.has_text(record):
+        if confirmed or why is not None or self.known.has_text(record):
             return False
         return self.moves.may_be_stored(record, self.recorded.keys, self._load(record.key))
 
