@@ -272,9 +272,8 @@ class Documents(UsesRun):
             return
         is_away = self._is_away(state)
         is_html = self._is_html_better(state)
-        if (
-            is_same is None
-        ):  # Markdown that was seen to say what its HTML says leads where that does
+        if is_same is None:
+            # Markdown that was seen to say what its HTML says leads where that does
             is_same = says_the_same(record.text, stored.text, links=is_html is False)
         if is_same and is_html:
             self.recorded.said_before.add(record.key)  # the better text takes its place
