@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -66,9 +65,10 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
-@cache
-def _begin_server() -> None:
-    """Start the process that others are forked from, which passes over what it cannot import: it takes no `sys.path`."""
+def _ensure_server() -> None:
+    """Start the process that others are forked from, again where it was killed; it takes no `sys.path`, and passes over
+    what it cannot import.
+    """
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
     try:
@@ -191,7 +191,7 @@ def fork(
         stdin: what it reads.
         bytes_a_file: how large a file may become, as on a disk that is full.
     """
-    _begin_server()
+    _ensure_server()
     process = _CONTEXT.Process(
         target=_execute,
         args=(
