@@ -46,29 +46,28 @@ def _parts_of_scrapy() -> list[str]:
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    [
-        "scrapy.cmdline",
-        "scrapy.core.downloader.handlers.http11",
-        "scrapy.squeues",
-        "scrapy.pqueues",
-        "scrapy.exporters",
-        *_parts_of_scrapy(),
-        "sqlalchemy.dialects.sqlite",
-        "encodings.charmap",
-        "pipelines_config",
-        "machine",
-        *_modules(),
-        "engine_crawl",
-        "warmed",
-    ]
-)
+_PRELOADED = [
+    "scrapy.cmdline",
+    "scrapy.core.downloader.handlers.http11",
+    "scrapy.squeues",
+    "scrapy.pqueues",
+    "scrapy.exporters",
+    *_parts_of_scrapy(),
+    "sqlalchemy.dialects.sqlite",
+    "encodings.charmap",
+    "pipelines_config",
+    "machine",
+    *_modules(),
+    "engine_crawl",
+    "warmed",
+]
 
 
 def _ensure_server() -> None:
     """Start the process that others are forked from, again where it was killed; it takes no `sys.path`, and passes over
-    what it cannot import.
+    what it cannot import. A pool of workers that a test had in this process said what it wants imported in ours.
     """
+    _CONTEXT.set_forkserver_preload(_PRELOADED)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
     try:
@@ -220,7 +219,8 @@ def _execute(
     bytes_a_file: int | None,
 ) -> None:
     """Be a fresh process: own folder, environment and output files."""
-    assert "warmed" in sys.modules, "what is to be imported before the fork was not"
+    # it has been, but where a pool of workers of this process began the one that is forked
+    importlib.import_module("warmed")
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
