@@ -45,9 +45,7 @@ from llmsspider.answers.words import Query, Term, corrected, parse_query, words
 from llmsspider.content.markdown.sections import Block, headings_of
 from llmsspider.errors import LlmsspiderError, SearchError, StoreError, UnknownSourceError
 from llmsspider.store import CONTENT, PageRecord, SourceRecord, Store, Stores
-from llmsspider.store.database import (
-    STORE_FOLDER,
-)
+from llmsspider.store.database import STORE_FOLDER
 from llmsspider.web.loading import own_mark
 
 logger = logging.getLogger(__name__)
@@ -411,7 +409,7 @@ class Library(AbstractContextManager["Library"]):
 
     def headings(self, source: str, record: PageRecord) -> list[tuple[Block, str | None]]:
         """The headings of a page of a source, each with its fragment."""
-        return self._repaired(lambda: self.open(source).headings(record))
+        return self._repaired(lambda: self.at_hand(source).headings(record))
 
     def names(self) -> list[str]:
         """The names of all sources that can be read."""
@@ -471,6 +469,16 @@ class Library(AbstractContextManager["Library"]):
             if self.problems:
                 self.store(name).close()  # says why it cannot be read
             raise
+
+    def at_hand(self, name: str) -> OpenSource:
+        """The open source of a name that was listed just now, as it was then; see `open`."""
+        return self._opened.get(name) or self.open(name)
+
+    def opened(self, name: str | None) -> list[OpenSource]:
+        """The open source of a name (`open`), every one where None is named."""
+        if name is not None:
+            return [self.open(name)]
+        return [self._open(record) for record in self.records()]
 
     def _open(self, record: SourceRecord) -> OpenSource:
         """The open source of a record that was listed just now; opened again where its pages were

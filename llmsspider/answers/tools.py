@@ -162,7 +162,7 @@ class Tools:
         if end < last:  # at the end of a line in the last quarter, if it can
             end = content.rfind("\n", start + max_chars * 3 // 4, end) + 1 or end
         following = end if end < last else None
-        licences = licences_of(record, self.library.open(source).record)
+        licences = licences_of(record, self.library.at_hand(source).record)
         data = {
             "url": record.url,
             "title": record.title or record.url,
@@ -205,17 +205,17 @@ class Tools:
 
         source: default all.
         """
-        names = self.library.names() if source is None else [self.library.open(source).name]
+        sources = self.library.opened(source)
+        names = [opened.name for opened in sources]
         found = []
-        for name in names:
-            opened = self.library.open(name)
+        for opened in sources:
             found += [
                 {
                     "seq": one.seq,
                     "change": one.change,
                     "title": one.record.title or one.record.url,
                     "url": one.record.url,
-                    "source": name,
+                    "source": opened.name,
                 }
                 for one in opened.store.changes_since(_since(opened.store, since.strip()))
             ]

@@ -9,6 +9,7 @@ import re
 import secrets
 import socket
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -309,18 +310,17 @@ def all_sources(database: Database) -> list[SourceRecord]:
         with database.snapshot() as connection:
             rows = connection.execute(_SOURCES).mappings().all()
             pages = dict(map(tuple, connection.execute(_LIVING)))
-            runs: Sequence[Any] = connection.execute(_RUNS).mappings().all()
+            rows_of_runs = connection.execute(_RUNS).mappings().all()
     finally:
         database.engine.dispose()
     now = datetime.fromtimestamp(time.time(), UTC)
+    runs: defaultdict[int, list[Any]] = defaultdict(list)
+    for one in rows_of_runs:
+        runs[one["source_id"]].append(one)
     found = []
     for row in rows:
         record = source_record(row)
-        known = [
-            _run_record(one, record.name, lost=is_lost(one, now))
-            for one in runs
-            if one["source_id"] == row["id"]
-        ]
+        known = [_run_record(one, record.name, lost=is_lost(one, now)) for one in runs[row["id"]]]
         ended = [one for one in known if one.finished_at]
         record.pages = pages.get(row["id"], 0)
         record.status = status(known, record.pages)
