@@ -68,6 +68,7 @@ PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z
 _OFF = frozenset({"0", "false", "no", "off"})
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
+
 OF_CDN = "/cdn-cgi/"
 """Where Cloudflare has its own addresses, on any host."""
 

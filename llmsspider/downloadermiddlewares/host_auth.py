@@ -83,10 +83,10 @@ class HostAuthMiddleware:
                     del request.headers[name]
         for name, value in self.credentials.headers_for(request.url).items():
             present = (request.headers.get(name) or b"").decode("latin-1")
-            if name.lower() == "cookie" and present:
-                # beside the cookies of the site's own session, once
-                value = present if value in present else f"{present}; {value}"  # noqa: PLW2901
-            request.headers[name] = value
+            is_beside = name.lower() == "cookie" and bool(present)  # cookies of the site's session
+            if is_beside and value in present:
+                continue  # the request is sent again
+            request.headers[name] = f"{present}; {value}" if is_beside else value
 
     def _warn_of_http(self, name: str) -> None:
         """Warn once of a host whose credentials are for https alone."""

@@ -510,18 +510,22 @@ def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
     here = directory(joiner.page)
     named = _BREADCRUMBS(root)[:5]
     for element in (*named, *_NAVIGATIONS(root)[:50]):
-        folders = [_folder(urlsplit(url).path) for url in _in_site(element, joiner)]
-        above = [folder for folder in folders if folder != "/" and here.startswith(folder)]
+        urls = _in_site(element, joiner)
+        above = _above(urls, here)
         is_breadcrumb = element in named or (
-            len(above) == len(folders) and here not in above and not _IN_HEADER(element)
+            len(above) == len(urls) and here not in above and not _IN_HEADER(element)
         )
         if above and is_breadcrumb:
             return min(above, key=len)
     lists = (text for text in _DATA(root) if "BreadcrumbList" in text)
     items = [item.replace("\\/", "/") for text in lists for item in _ITEM.findall(text)]
-    folders = [_folder(urlsplit(url).path) for url in _on_host(items, joiner)]
-    above = [folder for folder in folders if folder != "/" and here.startswith(folder)]
-    return min(above, key=len, default=None)
+    return min(_above(_on_host(items, joiner), here), key=len, default=None)
+
+
+def _above(urls: Iterable[str], here: str) -> list[str]:
+    """Return the directories of URLs that a directory lies in, its own too, but for the root."""
+    folders = (_folder(urlsplit(url).path) for url in urls)
+    return [folder for folder in folders if folder != "/" and here.startswith(folder)]
 
 
 def _folder(path: str) -> str:
