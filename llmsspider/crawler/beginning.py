@@ -178,7 +178,7 @@ async def discover_site(phase: Phase) -> None:
     if discovery.seeds or not discovery.start.error:
         phase.report.note(scope.describe())
     if phase.config.plan_only:
-        run.plan = Planner(run).plan(discovery, scope, start_page, run.plan_night())
+        run.plan = Planner(run).plan(discovery, scope, start_page, run.nights.plan())
 
 
 def _in_wanted_language(phase: Phase, discovery: Discovery, start_page: Page) -> str | None:
@@ -541,7 +541,7 @@ async def leave_out_pages(phase: Phase) -> None:
     says.
     """
     ledger = phase.ledger
-    night = phase.run.plan_night()
+    night = phase.run.nights.plan()
     if night is None or night.why_all is not None:
         return
     sample = [key for key, why in night.why.items() if why == "sampled"]

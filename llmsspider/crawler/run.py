@@ -19,18 +19,18 @@ from llmsspider.crawler.assets import Assets
 from llmsspider.crawler.bot_walls import Suspects
 from llmsspider.crawler.bounds import Bounds
 from llmsspider.crawler.deletions import DeletionPlan, Moves, outage
-from llmsspider.crawler.full_text import words_of
 from llmsspider.crawler.job import Job
 from llmsspider.crawler.known_pages import KnownPages, RecordedPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.learn.base import End
+from llmsspider.crawler.nights import Nights
 from llmsspider.crawler.pages import Spool, drop_reason, utc_now
 from llmsspider.crawler.plan import WITHOUT_DOCUMENTS, Advice, Plan
 from llmsspider.crawler.progress import Coverage, Outputs, PageLimit, Progress, succeeded
 from llmsspider.crawler.readings import Readings
 from llmsspider.crawler.records import Records
 from llmsspider.crawler.report import Reporter
-from llmsspider.crawler.revisit import Ledger, Night
+from llmsspider.crawler.revisit import Ledger
 from llmsspider.crawler.settle import Waiting, reasons_with
 from llmsspider.crawler.shapes import shape_of
 from llmsspider.crawler.site import SiteKnowledge
@@ -76,8 +76,6 @@ class Run:
     plan: Plan | None = None  # what the crawl would do, for `scrapy plan`
 
     start_links: Sequence[str] = ()  # what the start page links to
-
-    _is_after_complete = False
 
     def __init__(
         self,
@@ -158,6 +156,7 @@ class Run:
             drop=arguments.drop,
         )
         self.memory = SourceMemory(self, stored_source)
+        self.nights = Nights(self)
         self.advice = Advice(self)
 
     def _report_false_304(self, url: str) -> None:
@@ -237,8 +236,9 @@ class Run:
     def _recall(self, store: Store, number: int, *, keeps_readings: bool) -> None:
         """Take over what is stored, in the run of this number."""
         run_before = self.memory.run_before()
-        self._is_after_complete = run_before is not None and run_before.complete
-        self.moves.every = self._is_after_complete
+        is_after_complete = run_before is not None and run_before.complete
+        self.moves.every = is_after_complete
+        self.nights.is_after_complete = is_after_complete
         self.known.open(store, number, keeps_readings=keeps_readings)
         self.known.arrivals |= self.memory.doubts.arrivals
         self.suspects.pages = len(self.known.states)
@@ -336,7 +336,7 @@ class Run:
             return
         self.outputs.delivered = delivered
         self.progress.enter("finished")
-        self._conclude_night(store)
+        self.nights.conclude(store, self.outcome)
         counts = {
             **self.counts(),
             "delivered": self.outputs.delivered,
@@ -359,86 +359,6 @@ class Run:
             self.outcome = "store_failed"
         with contextlib.suppress(StoreError):  # the writer has said it
             store.close()
-
-    def _conclude_night(self, store: Store) -> None:
-        """Hold what the witnesses of the site said against what its pages showed; not after a run
-        that saw less.
-        """
-        known = self.known
-        ledger = self.ledger
-        is_part = self.arguments.retry or self.job.resumes is not None or self.outcome != "finished"
-        if is_part or not (self.coverage.complete and (ledger.witnesses or ledger.histories)):
-            return
-        gone = {key for key, outcome in known.outcomes.items() if outcome in {"gone", "moved"}}
-        written = self.recorded.written.items()
-        changed = gone | {key for key, (_, change, _) in written if change == "changed"}
-
-        def text_of(key: bytes) -> str:
-            record = store.load_page(known.aliases.get(key, key))
-            return " ".join(words_of(record.text)) if record is not None else ""
-
-        lines = ledger.conclude(
-            self._answered_for(gone),
-            changed,
-            text_of=text_of,
-            links=self.recorded.only_links,
-            failed=known.outcomes,
-            evident=self.memory.same_extractor,
-        )
-        for line in lines:
-            self.report.note(line)
-
-    def _answered_for(self, gone: set[bytes]) -> dict[bytes, str]:
-        """Return the pages that the site answered for in this run (URLs by key)."""
-        answered = {key: url for key, (url, *_) in self.recorded.written.items()}
-        for key in (self.recorded.keys | gone) - self.ledger.left_out:
-            state = self.known.states.get(key)
-            if state is not None and state.origin != "llms-full":
-                answered[key] = state.url
-        return answered | self.ledger.no_documents
-
-    @property
-    def _why_all(self) -> str | None:
-        """Why every stored page is requested in this run, None where witnesses may leave some out."""
-        given = self.arguments
-        files = self.site.judged.gives_up_files or bool(self.memory.unread_files)
-        reasons = {
-            "LLMS_REVISIT is always": not self.config.revisit,
-            "it continues a job": self.job.resumes is not None,
-            "it is to see every page": given.full or given.confirm_deletions,
-            "no file of the site says what changed": not self.ledger.witnesses,
-            "pipelines of yours may make other documents": self.config.own_code,
-            "the settings or the version of the extraction are others": not (
-                self.memory.same_extractor and self.ledger.has_same_settings
-            ),
-            "the 304 of a host was false": bool(self.known.unbelieved),
-            "a file of the site lags or could not be read": files,
-            "the start page failed": self.site.discovery is None
-            or not self.site.discovery.start.ok,
-            "the last crawl was not complete": not self._is_after_complete,
-        }
-        return next((why for why, holds in reasons.items() if holds), None)
-
-    def plan_night(self) -> Night | None:
-        """Decide which stored pages are requested, and why, once discovery is done; None where none
-        is stored.
-        """
-        urls = {
-            key: state.url
-            for key, state in self.known.states.items()
-            if self.known.is_usable(state) and not (state.origin == "llms-full" or state.is_part)
-        }
-        if self.site.discovery is not None:  # it has requested the start page
-            start = page_key(self.site.discovery.start.final_url)
-            urls.pop(self.known.aliases.get(start, start), None)
-        if not urls:
-            return None
-        why_all = self._why_all
-        why = {} if why_all else self.ledger.plan(urls, self.config.revisit, self.known.linking)
-        if why_all is None and not why:
-            why_all = "no file of the site is believed to say what changed"
-        by = self.ledger.by.name if self.ledger.by is not None else ""
-        return Night(why, why_all, len(urls), by, self.ledger.proof)
 
     def note_outage(self) -> None:
         """Make the run incomplete when too many pages failed: those requested, and those that could
