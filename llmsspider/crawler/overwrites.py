@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
+from os.path import commonprefix
 from typing import Literal, NamedTuple
 from zlib import crc32
+
+from llmsspider.crawler.pages import LEAST_LOST
 
 LEAST_PAGES = 2
 """Number of pages that are held back together at least; one is where nothing of it is left."""
@@ -31,9 +34,15 @@ _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritt
 _GONE = 0.2  # share up to which it is another page
 _STUB = 60  # shingles below which a page that has more than twice as many now was a stub
 _BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
+_BROKEN = 0.1  # share of the text before that is as it was, where it breaks off then
 _SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
 _WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[^\s!-/:->@\[-`{-~]+")  # letters, question marks, all beyond ASCII
+_ERROR = re.compile(
+    r"Traceback \(most|(?:Error|Exception)\b|Fatal error|^[ \t]*+at [\w.$<>]++\(", re.MULTILINE
+)
+_ERROR_SPAN = 300  # characters in which an error says what it is
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 
 Sketch = frozenset[int]
@@ -91,22 +100,53 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     new = shingles(now)
     kept = len(old & new) / len(old)
     is_garbled = kept > _GONE and _has_lost_letters(before, now)
-    if kept >= _KEPT and not is_garbled:
+    is_broken = is_garbled or _breaks_off(before, now)
+    if kept >= _KEPT and not is_broken:
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
     was_stub = len(old) < _STUB and len(new) > 2 * len(old)
     is_other = lost > 0 and kept <= _GONE and not was_stub
     is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
-    is_odd = is_cut or is_garbled or (is_other and 2 * lost >= len(headings))
+    is_odd = is_cut or is_broken or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)
     return Rewriting(key, sketch(old), sketch(new), is_odd, is_gone)
 
 
 def _has_lost_letters(before: str, now: str) -> bool:
-    """Say whether none of the words with letters beyond ASCII is left, of which a text had some."""
+    """Say whether none of the words with letters beyond ASCII is left: of many words, or of any
+    that stands there with other characters in their place.
+    """
     spelled = {word for word in _WORD.findall(before) if not word.isascii()}
-    return len(spelled) >= _SPELLED and spelled.isdisjoint(_WORD.findall(now))
+    if not spelled.isdisjoint(_WORD.findall(now)):
+        return False
+    known = set(before)
+    garbled = {
+        _ascii_letters(word)
+        for word in _SIGNS.findall(now)
+        if "?" in word.strip("?") or not known.issuperset(word)
+    }
+    had = {_ascii_letters(word) for word in _SIGNS.findall(before) if not word.isascii()}
+    return len(spelled) >= _SPELLED or not garbled.isdisjoint(had - {""})
+
+
+def _ascii_letters(word: str) -> str:
+    return re.sub(r"[^A-Za-z]", "", word)
+
+
+def _breaks_off(before: str, now: str) -> bool:
+    """Say whether a text begins as before, and ends a line within, or with an error, and has little
+    of the rest.
+    """
+    same = len(commonprefix((before, now)))  # noqa: RUF071  # of texts
+    rest = before[same:]
+    if same < _BROKEN * len(before) or len(rest) <= LEAST_LOST * len(before):
+        return False
+    is_within_line = now[same : same + 1] == "\n" and "\n" not in before[same - 1 : same + 1]
+    if not is_within_line and not _ERROR.search(now, same, same + _ERROR_SPAN):
+        return False
+    lost = shingles(rest)
+    return len(lost & shingles(now[same:])) <= _GONE * len(lost)
 
 
 _Index = defaultdict[int, list[Rewriting]]

@@ -59,6 +59,21 @@ def wall(name: str) -> str:
     return f"# One moment\n\n{prose('wall')}\n\nTicket {prose(f'ticket {name}', 6)}.\n"
 
 
+def broken(share: float, error: str = ""):
+    """A page that breaks off after this share of it, in a line, where an error stands then."""
+
+    def made(name: str) -> str:
+        text = page(name)
+        same = text[: int(share * len(text))].rstrip()
+        return f"{same}\n\n{error}\n"
+
+    made.__name__ = f"broken at {share}"
+    return made
+
+
+TRACE = '```\nTraceback (most recent call last):\n  File "/srv/views.py", line 7\n```\n' * 9
+
+
 def other(name: str) -> str:
     return page(f"other-{name}")
 
@@ -97,6 +112,11 @@ def under_its_titles(made):
         (half, 2, None),
         (half, 3, "odd"),
         (half, 100, "odd"),
+        (broken(0.3, TRACE), 2, None),
+        (broken(0.3, TRACE), 3, "odd"),
+        (broken(0.8, TRACE), 3, "odd"),
+        (broken(0.8), 3, "odd"),
+        (broken(0.99), 3, None),
         (other, 1, "gone"),
         (under_its_titles(other), 2, None),
         (under_its_titles(other), 3, "odd"),
@@ -166,22 +186,62 @@ def test_what_a_rewritten_page_lost(before, now, lost):
 
 
 SPELLED = "Größe Länge Höhe müde schön"
+DECODERS = {
+    "latin-1": lambda text: text.encode().decode("latin-1"),
+    "cp1252": lambda text: text.encode().decode("cp1252", "replace"),
+    "utf-8": lambda text: text.encode("cp1252").decode("utf-8", "replace"),
+    "ascii": lambda text: text.encode("ascii", "replace").decode(),
+}
+
+
+@pytest.mark.parametrize("spelled", [SPELLED, "Größe", "We don’t"])
+@pytest.mark.parametrize("decode", DECODERS.values(), ids=DECODERS)
+def test_a_text_that_is_decoded_wrongly_is_odd(spelled, decode):
+    made = rewriting(b"a", f"# A\n\n{A} {spelled} it.", f"# A\n\n{A} {decode(spelled)} it.")
+    assert made is not None
+    assert made.is_odd
 
 
 @pytest.mark.parametrize(
     ("spelled", "now", "is_odd"),
     [
-        (SPELLED, SPELLED.encode().decode("latin-1"), True),
-        (SPELLED, SPELLED.encode("latin-1").decode("utf-8", "replace"), True),
-        (SPELLED, SPELLED.encode("ascii", "replace").decode(), True),
         (SPELLED, "", True),
         (SPELLED, "Größe und andere", False),
         (SPELLED, SPELLED, False),
         ("Größe Länge Höhe müde", "", False),
+        ("Größe.", "“Größe”", False),
+        ("Größe?", "Größe, GrÃ¶ÃŸe", False),
+        ("“Größe”", "Größe?", False),
+        ("don’t “stop” ✅ now – it", 'don\'t "stop" now - it ☑', False),
+        ("plain", "pl?ain", False),
     ],
 )
 def test_a_text_that_lost_its_letters_is_odd(spelled, now, is_odd):
     made = rewriting(b"a", f"# A\n\n{A} {spelled}", f"# A\n\n{A} {now}")
+    assert (made is not None and made.is_odd) == is_odd
+
+
+FIRST = "# A\n\nThis is how it begins, and how one goes on from there.\n"
+REST = f"Then it says more: {prose('rest', 60)}.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_odd"),
+    [
+        (FIRST + REST, f"{FIRST}Then it sa\n\nWe are sorry.\n", True),
+        (FIRST + REST, f"{FIRST}\nTypeError: it has no length\n", True),
+        (FIRST + REST, f"{FIRST}\n    at Page.render(Page.java:7)\n", True),
+        (FIRST + REST, f"{FIRST}\nOther words stand here now, as many as there were.\n", False),
+        (FIRST + REST, f"{FIRST}{prose('more', 100)} TypeError\n", False),
+        (FIRST + REST, f"{FIRST}TypeError: {REST}", False),
+        (FIRST + REST, f"{FIRST}Then it sa\n\n{REST}", False),
+        (f"{FIRST}It ends.\n", f"{FIRST}It ends\n", False),
+        (f"# A\n\n{B} {REST}", f"# A\n\nError\n\n{B}\n", False),
+        (f"{FIRST}\nValueError: it is gone\n", FIRST + REST, False),
+    ],
+)
+def test_a_page_that_begins_as_before_and_breaks_off_is_odd(before, now, is_odd):
+    made = rewriting(b"a", before, now)
     assert (made is not None and made.is_odd) == is_odd
 
 
@@ -203,3 +263,4 @@ def test_texts_are_like_each_other_by_words_in_a_row():
     assert 0.2 < resemblance(one, sketch(shingles(prose("a", 150)))) < 0.8
     assert shingles("One two") == shingles("one, TWO!")
     assert len(shingles("one two three four")) == 2
+    assert len(shingles("one two three")) == 1
