@@ -7,9 +7,10 @@ from itertools import permutations
 import pytest
 
 from llmsspider.items import content_hash
-from llmsspider.pipelines.same_pages import SamePages, Text
+from llmsspider.pipelines.same_pages import MIN_SAME_CHARACTERS, SamePages, Text
 
 SITE = "https://docs.example.com"
+SHORT = "Turn it."
 LONG = "How a widget is turned, and what turns then. " * 6
 
 
@@ -35,12 +36,14 @@ TWO = {
 }
 
 
+@pytest.mark.parametrize("content", [LONG, SHORT], ids=["long", "short"])
 @pytest.mark.parametrize("paths", ONE.values(), ids=ONE)
-def test_one_page_in_any_order(paths):
+def test_one_page_in_any_order(paths, content):
+    is_one = content is LONG or paths != ONE["another last segment"]
     for first, second in permutations(paths):
         pages = SamePages(other_versions=False)
-        assert pages.first(text(first)) is None
-        assert pages.first(text(second)) == f"{SITE}{first}"
+        assert pages.first(text(first, content)) is None
+        assert pages.first(text(second, content)) == (f"{SITE}{first}" if is_one else None)
 
 
 @pytest.mark.parametrize("paths", TWO.values(), ids=TWO)
@@ -79,11 +82,34 @@ def test_pages_of_a_directory_that_may_say_the_same(second):
     assert pages.first(second) is None
 
 
-def test_a_page_that_names_its_own_address_is_the_same_without_its_query():
+def test_so_many_characters_tell_pages_of_a_directory_apart():
+    said = "a" * MIN_SAME_CHARACTERS
+    for content, is_one in ((said, True), (said[1:], False)):
+        pages = SamePages(other_versions=False)
+        assert pages.first(text("/hc/old", content)) is None
+        assert pages.first(text("/hc/new", content)) == (f"{SITE}/hc/old" if is_one else None)
+        listed = [
+            text(f"/l?{query}", f"# {query}\n{content}")._replace(title=query) for query in "ab"
+        ]
+        assert pages.first(listed[0]) is None
+        assert pages.first(listed[1]) == (f"{SITE}/l?a" if is_one else None)
+
+
+@pytest.mark.parametrize(
+    "path", ["/a?tab=2", "/3.1/a", "/3.1/a.html", "/a.html", "/a/", "/a/index.html"]
+)
+def test_a_page_that_names_its_own_address(path):
     pages = SamePages(other_versions=False)
-    names = f"{LONG}\n\n[here]({SITE}/a{{}})"
-    assert pages.first(text("/a", names.format(""))) is None
-    assert pages.first(text("/a?tab=2", names.format("?tab=2"))) == f"{SITE}/a"
+    names = f"{SHORT} See {SITE}{{}} and there."
+    assert pages.first(text("/a", names.format("/a"))) is None
+    assert pages.first(text(path, names.format(path))) == f"{SITE}/a"
+
+
+def test_a_parameter_does_not_make_one_page_of_texts_with_other_links():
+    pages = SamePages(other_versions=False)
+    assert pages.first(text("/a", f"[{SHORT}](/x)")) is None
+    assert pages.first(text("/a?page=2", f"[{SHORT}](/y)")) is None
+    assert pages.first(text("/a?page=2&wide=1", f"[{SHORT}](/z)")) == f"{SITE}/a?page=2"
 
 
 def test_one_markdown_file_of_two_spellings():
