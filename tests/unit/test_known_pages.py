@@ -360,6 +360,69 @@ def test_what_moved_to_a_document_of_this_run_needs_no_guard():
     assert (set(there.delete), there.blocked_by) == (set(keys), None)
 
 
+@pytest.mark.parametrize(
+    ("sharing", "for_now", "text_is_there", "nights"),
+    [(1, 0, False, 1), (2, 0, False, 2), (2, 0, True, 1), (2, 2, False, 7), (1, 1, False, 2)],
+    ids=["one", "two", "two whose text is there", "two for now", "one for now"],
+)
+def test_several_pages_that_moved_to_one_wait(sharing, for_now, text_is_there, nights):
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    for number, key in enumerate(keys[:sharing]):
+        found.moved(key, keys[9], for_good=number >= for_now)
+        if text_is_there:
+            found.has_its_text.add(key)
+    kept = None
+    for night in range(1, nights + 1):
+        doubts = Doubts(kept)
+        verdict = plan(found, set(keys), doubts, present={keys[9]})
+        assert set(verdict.delete) == (set(keys[:sharing]) if night == nights else set())
+        kept = doubts.to_keep(complete=True)
+
+
+def test_a_redirect_for_now_of_a_page_that_is_named_is_believed_later():
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    found.moved(keys[0], keys[9], for_good=False)
+    found.has_its_text.add(keys[0])
+    assert set(plan(found, set(keys), present={keys[9]}).delete) == {keys[0]}
+    assert plan(found, set(keys), present={keys[9]}, named={keys[0]}).delete == {}
+
+
+def test_what_is_believed_at_once_is_no_doubt():
+    doubts = Doubts()
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    found.record_outcome(keys[0], "gone", "not-found")
+    assert set(plan(found, set(keys), doubts).delete) == {keys[0]}
+    assert doubts.to_keep(complete=True) == {}
+
+
+def test_a_refresh_deletes_what_is_gone_alone():
+    keys = [bytes([number]) * 16 for number in range(10)]
+    found = KnownPages({key: replace(STATE, key=key) for key in keys})
+    found.record_outcome(keys[0], "gone", "not-found")
+    found.moved(keys[1], keys[9])
+    found.record_outcome(keys[2], "unlinked")
+    found.record_outcome(keys[3], "kept")
+    verdict = plan(found, set(keys), present={keys[9]}, only_gone=True)
+    assert (set(verdict.delete), set(verdict.keep)) == ({keys[0]}, {keys[1], keys[3]})
+
+
+def test_a_part_goes_with_the_page_that_it_is_of():
+    url = "https://e.com/one.html"
+    own = f"{url}?part=1"
+    part = replace(STATE, key=page_key(own), url=own, validators_url=own, origin="text")
+    whole = replace(STATE, key=page_key(url), url=url)
+    assert part.is_part
+    assert part.whole_url == url
+    found = known(part, whole, *(replace(STATE, key=bytes([n]) * 16) for n in range(8)))
+    found.record_outcome(part.key, "unlinked")
+    assert plan(found, set(found.states)).delete == {}
+    found.record_outcome(whole.key, "gone", "not-found")
+    assert set(plan(found, set(found.states)).delete) == {part.key, whole.key}
+
+
 def test_canonical_links_of_pages_that_answer_as_ever_need_the_guard():
     keys = [bytes([number]) * 16 for number in range(10)]
     found = KnownPages({key: replace(STATE, key=key) for key in keys})

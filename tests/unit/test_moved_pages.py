@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from stores import SITE, record
 
-from llmsspider.crawler.deletions import Moves
+from llmsspider.crawler import deletions
+from llmsspider.crawler.deletions import Moves, outage
 from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.items import content_hash
 
@@ -137,3 +138,159 @@ def test_a_page_that_redirects_for_now_and_stays_is_no_former_address():
     stored.stays(key("old"), "not-sure")
     assert stored.moved_from == {key("new"): []}
     assert (stored.outcomes, stored.reasons) == ({key("old"): "kept"}, {key("old"): "not-sure"})
+
+
+def words_of(name: str, number: int = 30) -> str:
+    """So many words that no other page has."""
+    return " ".join(f"{name}{chr(97 + at % 26) * (1 + at // 26)}" for at in range(number))
+
+
+def paired(
+    texts: dict[str, str],
+    new: dict[str, str],
+    *,
+    gone: str = "",
+    moved: dict[str, str] | None = None,
+) -> dict[str, list[str]]:
+    """Which new pages (path to text) are stored ones: the stored pages that are `gone`, and those
+    that redirect elsewhere (`moved`)."""
+    stored = known(**{path.replace("/", "__"): text for path, text in texts.items()})
+    for path in gone.split():
+        stored.record_outcome(key(path), "gone", "not-found")
+    for path, target in (moved or {}).items():
+        stored.moved(key(path), key(target))
+    texts_by_key = {key(path): text for path, text in texts.items()}
+    moves = Moves(stored, every=True)
+    moves.pair([record(path, text) for path, text in new.items()], texts_by_key.__getitem__)
+    former = {path: stored.moved_from.get(key(path), []) for path in new}
+    return {path: [url.removeprefix(SITE) for url in urls] for path, urls in former.items() if urls}
+
+
+FOLDER = {f"old/{name}": words_of(name) for name in ("ape", "bee", "cat")}
+MOVED = {f"new/{name}": words_of(name) for name in ("ape", "bee", "cat")}
+DOG = words_of("dog")
+HALF_A_DOG = f"{words_of('dog', 15)} {words_of('wolf', 15)}"
+
+
+@pytest.mark.parametrize(
+    ("others", "edited", "is_paired"),
+    [
+        (3, HALF_A_DOG, True),
+        (2, HALF_A_DOG, False),
+        (3, words_of("wolf"), False),
+    ],
+    ids=["a folder that moved", "two pages are no folder", "another text"],
+)
+def test_an_edited_page_of_a_folder_that_moved(others, edited, is_paired):
+    paths = list(FOLDER)[:others]
+    found = paired(
+        {**{path: FOLDER[path] for path in paths}, "old/dog": DOG},
+        {**{path: MOVED[path] for path in list(MOVED)[:others]}, "new/dog": edited},
+        gone=" ".join([*paths, "old/dog"]),
+    )
+    assert found.pop("new/dog", None) == (["old/dog"] if is_paired else None)
+    assert found == dict(zip(list(MOVED)[:others], ([path] for path in paths), strict=True))
+
+
+def test_a_page_of_such_a_folder_that_is_still_there_has_not_moved():
+    found = paired(
+        {**FOLDER, "old/dog": DOG}, {**MOVED, "new/dog": HALF_A_DOG}, gone=" ".join(FOLDER)
+    )
+    assert "new/dog" not in found
+
+
+def test_the_name_decides_before_the_text_that_is_most_alike():
+    near = f"{words_of('guide', 38)} two"
+    texts = {"a/guide": f"{near} three", "a/other": f"{near} four"}
+    new = {"b/guide": f"{near} four five"}
+    assert paired(texts, new, gone="a/guide a/other") == {"b/guide": ["a/guide"]}
+    assert paired(texts, new, gone="a/other") == {"b/guide": ["a/other"]}
+
+
+def test_a_text_that_several_pages_had_is_of_none_by_its_name():
+    texts = {"a/x": DOG, "a/y": DOG, "a/z": f"{DOG} more"}
+    assert paired(texts, {"b/z": DOG}, gone="a/x a/y a/z") == {}
+
+
+def test_so_many_pages_are_not_compared_word_by_word(monkeypatch):
+    texts, new = {"a/one": DOG}, {"b/two": f"{DOG} more"}
+    assert paired(texts, new, gone="a/one") == {"b/two": ["a/one"]}
+    monkeypatch.setattr(deletions, "MAX_PAIRS", 1)
+    assert paired(texts, new, gone="a/one") == {"b/two": ["a/one"]}
+    monkeypatch.setattr(deletions, "MAX_PAIRS", 0)
+    assert paired(texts, new, gone="a/one") == {}
+
+
+PARTS = {"one": words_of("one"), "two": words_of("two"), "whole": words_of("whole")}
+WHOLE = " ".join(PARTS.values())
+
+
+@pytest.mark.parametrize(
+    ("gone", "moved", "former"),
+    [
+        ("one two", {}, ["one", "two"]),
+        ("one", {}, []),
+        ("", {"one": "whole"}, ["one"]),
+        ("", {"one": "else"}, []),
+        ("two", {"one": "whole"}, ["one", "two"]),
+    ],
+    ids=["two", "one alone", "one that redirects", "elsewhere", "both"],
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_pages_that_are_merged_into_one(gone, moved, former, is_new):
+    texts = {name: PARTS[name] for name in list(PARTS)[: 2 if is_new else 3]}
+    found = paired(texts, {"whole": WHOLE}, gone=gone, moved=moved)
+    assert sorted(found.get("whole", [])) == former
+
+
+def test_a_merged_page_has_the_text_of_those_that_are_gone():
+    stored = known(one=PARTS["one"], two=PARTS["two"])
+    for path in ("one", "two"):
+        stored.record_outcome(key(path), "gone", "not-found")
+    Moves(stored).pair([record("whole", WHOLE)], {key(name): PARTS[name] for name in PARTS}.get)
+    assert stored.has_its_text == {key("one"), key("two")}
+    assert stored.outcomes == {key("one"): "moved", key("two"): "moved"}
+
+
+@pytest.mark.parametrize(("text", "has_it"), [(f"{DOG} more", True), (words_of("wolf"), False)])
+def test_a_page_that_redirects_to_one_with_its_text(text, has_it):
+    stored = known(old=DOG)
+    stored.moved(key("old"), key("new"))
+    Moves(stored).pair([record("new", text)], lambda _: DOG)
+    assert stored.has_its_text == ({key("old")} if has_it else set())
+
+
+def test_a_name_that_many_pages_have_shows_nothing():
+    for number, waits in ((5, True), (6, False)):
+        moves = Moves(
+            known(**{f"{chr(97 + at)}__intro": words_of(str(at)) for at in range(number)})
+        )
+        assert moves.may_be_stored(record("new/intro", DOG), set()) is waits
+
+
+def test_a_page_has_grown_by_so_many_characters():
+    moves = Moves(known(old="text\n", other="x"))
+    stored = record("other", "x")
+    for number, waits in ((99, False), (100, True)):
+        assert moves.may_be_stored(record("other", "x" * (number + 1)), set(), stored) is waits
+    empty = record("other", None)
+    assert moves.may_be_stored(record("other", "x" * 100), set(), empty)
+
+
+@pytest.mark.parametrize(
+    ("failed", "obtained", "share", "said"),
+    [
+        ({"rate_limited": 1}, 0, 0.1, None),
+        ({"rate_limited": 2}, 18, 0.1, None),
+        (
+            {"rate_limited": 2, "network": 1},
+            18,
+            0.1,
+            "3 of 21 pages failed (rate_limited 2, network 1)",
+        ),
+        ({"not_found": 9, "rate_limited": 1}, 1, 0.1, None),
+        ({}, 0, 0.1, None),
+    ],
+)
+def test_an_outage_is_more_failures_than_may_be(failed, obtained, share, said):
+    assert outage(failed, obtained, share) == said
