@@ -29,7 +29,7 @@ SKETCHED = 64
 _KEYS = 4  # of the smallest hashes of a sketch, by which others like it are found
 _COMPARED = 40  # maximum number of pages that one is compared with
 _ALIKE = 0.5  # share of shingles from which on two texts are one
-_UNLIKE = 0.3
+_UNLIKE = 0.3  # share up to which they are not
 _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
 _GONE = 0.2  # share up to which it is another page
 _STUB = 60  # shingles below which a page that has more than twice as many now was a stub
@@ -146,7 +146,7 @@ def _breaks_off(before: str, now: str) -> bool:
     if not is_within_line and not _ERROR.search(now, same, same + _ERROR_SPAN):
         return False
     lost = shingles(rest)
-    return len(lost & shingles(now[same:])) <= _GONE * len(lost)
+    return len(lost & shingles(now[same:])) <= _UNLIKE * len(lost)
 
 
 _Index = defaultdict[int, list[Rewriting]]

@@ -22,7 +22,7 @@ def words(seed: object, number: int = 60) -> str:
 def text(number: int) -> tuple[str, str]:
     """The title and the text of a page: each has words of its own."""
     own = [f"{word}{chr(97 + number)}" for word in words(number).split()]
-    return f"All of {own[0]} and {own[1]}", f"{' '.join(own)} Größe Länge Höhe müde schön"
+    return f"All of {own[0]} and {own[1]}", f"{' '.join(own)} Größe"
 
 
 def wrongly_decoded(number: int) -> tuple[str, str]:
@@ -51,6 +51,10 @@ ODD = {
     "the next page": lambda number: text((number + 1) % 20),
     "another language": other_language,
     "letters that are wrongly decoded": wrongly_decoded,
+    "an error within the text": lambda number: (
+        text(number)[0],
+        f"{text(number)[1][:200]}</p>\n\n<p>Fatal error: out of memory in page.php on line {number}",
+    ),
     "half of the text": lambda number: (text(number)[0], text(number)[1][:200]),
 }
 FORMS = ["HTML", "Markdown", "full text"]
