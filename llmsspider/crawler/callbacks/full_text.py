@@ -251,7 +251,7 @@ class FullTextPages(UsesRun):
                 self.suspects.see(suspect)
                 yield from self.documents.kept_as_suspect(record, of_file, suspect)
             else:
-                if not confirmed:
+                if not (confirmed or is_same):  # one that says the same has kept it
                     self.documents.keep_text(record, is_same=is_same)
                 yield from self.documents.with_links(record, of_file, confirmed=confirmed)
 
