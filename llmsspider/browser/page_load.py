@@ -115,9 +115,10 @@ def is_framed(request: Request) -> bool:
 class Traffic:
     """The requests a page makes.
 
-    `failed` maps the URL of each script or data request that failed to the reason; `pending` lists
-    the URLs of those that were under way when the page was read; `data` lists the URLs of data that
-    was loaded; `is_stopped` says whether the page was read before its scripts had finished.
+    `failed` maps the URL of each request for a script, data or a frame that failed to the reason;
+    `pending` lists the URLs of those that were under way when the page was read; `data` lists the
+    URLs of data that was loaded; `is_stopped` says whether the page was read before its scripts had
+    finished.
     While `is_held` is True, no navigation leaves the page. `left` counts tabs that were not opened,
     `spec` is the OpenAPI description that a script gave to an element, as text.
     """
@@ -196,8 +197,7 @@ class Traffic:
                 return
         is_own = same_site(request.url, self._page.url)
         kind = request.resource_type
-        is_drawn = self.reads_frames and is_framed(request)
-        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or is_drawn:
+        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or self._is_read(request):
             self.files[request.url] = None
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
@@ -230,8 +230,12 @@ class Traffic:
         self._ends(request)
         self._note(request, request.failure or "it failed")
 
+    def _is_read(self, request: Request) -> bool:
+        return self.reads_frames and is_framed(request)
+
     def _note(self, request: Request, why: str) -> None:
-        if request.resource_type in DATA | {"script"} and len(self.failed) < MAX_NOTED:
+        is_needed = request.resource_type in DATA | {"script"} or self._is_read(request)
+        if is_needed and len(self.failed) < MAX_NOTED:
             self.failed[request.url] = why
 
 

@@ -325,6 +325,8 @@ class KnownPages:
             return False
         before = found.body.decode("utf-8", "replace")
         now = answer.body.decode("utf-8", "replace")
+        if now == before.rstrip():  # all that it lacks is the end of its last line
+            return False
         return not now.endswith("\n") and (before.endswith("\n") or breaks_off(before, now))
 
 

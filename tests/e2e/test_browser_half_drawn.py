@@ -313,3 +313,29 @@ def test_a_page_whose_files_are_as_they_were_is_not_rendered_again(serve, run_cr
     site.pages["/program.js"] = Reply(sent + program, content_type="text/javascript")
     crawled(unchanged, 3)
     crawled(unchanged, 3)
+
+
+REPORT = f"<h1>Report</h1><p>{HERO}</p>"
+FRAMED = html(
+    "Report",
+    "<iframe src='/whole.html'></iframe><p>Was this page helpful? Thanks for your answer!</p>"
+    "<script src='/ask.js'></script>",
+)
+
+
+@pytest.mark.parametrize("answer", [Reply("", 503), ""], ids=["fails", "is empty"])
+def test_a_page_whose_frame_comes_with_nothing_once_stays_as_it_is(serve, run_crawl, answer):
+    site = serve({"/": html("Home", f"<p>{HERO}</p><a href='/report'>Report</a>")})
+    site.pages |= {"/report": FRAMED, "/whole.html": REPORT, "/ask.js": "let asked = 0;"}
+    first = run_crawl(f"{site.url}/", settings=ONCE).by_path(site.url)
+    assert HERO.strip() in first["/report"]["content"]
+    site.pages["/whole.html"] = answer
+    site.pages["/ask.js"] = "let asked = 1;"
+    night = run_crawl(f"{site.url}/", settings=ONCE)
+    kept = night.by_path(site.url)["/report"]
+    assert (kept["change"], kept["content"]) == ("unchanged", first["/report"]["content"])
+    assert night.stats["llms/errors/http" if answer == "" else "llms/errors/network"] == 1
+    site.pages["/whole.html"] = REPORT
+    back = run_crawl(f"{site.url}/", settings=ONCE)
+    assert {document["change"] for document in back.documents} == {"unchanged"}
+    assert "llms/errors/http" not in back.stats

@@ -246,6 +246,8 @@ SHELLS = {
     "loading text": ('<div id="app">Loading…</div><noscript>Enable JavaScript</noscript><script type="module" src="a.js"></script>', True),
     "text without scripts": ("<p>short</p>", False),
     "short real page with scripts": ("<main><h1>Gone</h1><p>This page was moved to the new manual.</p></main><script src='a.js'></script>", False),
+    "a frame": ("<main><h1>Report</h1><p>Was this page helpful? Thanks for your answer!</p><iframe src='report.html'></iframe></main><script src='a.js'></script>", True),
+    "a video": ("<main><h1>Report</h1><p>Was this page helpful? Thanks for your answer!</p><iframe src='https://example.com/v'></iframe></main><script src='a.js'></script>", False),
     "rendered": (f"<div id='root'><p>{'word ' * 60}</p></div><script src='a.js'></script>", False),
 }  # fmt: skip
 

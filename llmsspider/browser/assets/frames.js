@@ -3,7 +3,7 @@
 (enter, most, enough) => {
   const frames = [...document.querySelectorAll('iframe')];
   if (enter) {
-    const copy = document.body?.cloneNode(true);
+    const copy = (document.querySelector('main') ?? document.body)?.cloneNode(true);
     copy?.querySelectorAll('nav, header, footer, aside, script, style, noscript').forEach(part => part.remove());
     if (!copy || copy.textContent.trim().length >= enough) return 0;
     const own = frames.filter(frame => new URL(frame.src, location.href).origin === location.origin).slice(0, most);

@@ -44,7 +44,9 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     if size <= SHELL_TEXT:
         _read_little(meta, root, source, joiner)
     has_scripts = bool(HAS_SCRIPTS(root))
-    is_bare = text_size(root, *_AROUND) <= LEAST_TEXT or (size <= SHELL_TEXT and _ROOTS(root))
+    own = text_size(root, *_AROUND)
+    is_empty = (size <= SHELL_TEXT and _ROOTS(root)) or (own <= SHELL_TEXT and _FRAMES(root))
+    is_bare = own <= LEAST_TEXT or is_empty
     meta.is_shell = meta.is_template or (has_scripts and is_bare)
     if has_scripts and not meta.is_shell:
         meta.mounts = empty_elements(root)
@@ -285,6 +287,7 @@ _ROOTS = XPath(
     f"boolean(//*[{_MOUNT}][not(normalize-space())] | //app-root | //redoc | //rapi-doc |"
     " //elements-api)"
 )
+_FRAMES = XPath("boolean(//main//iframe[@src and not(contains(@src, '//'))])")
 _SHOWN_FILES = strings_of("//zero-md/@src | //md-block/@src | //wc-markdown/@src")
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
 _TEMPLATES = strings_of(
