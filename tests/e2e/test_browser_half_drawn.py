@@ -315,7 +315,7 @@ def test_a_page_whose_files_are_as_they_were_is_not_rendered_again(serve, run_cr
     crawled(unchanged, 3)
 
 
-REPORT = f"<h1>Report</h1><p>{HERO}</p>"
+REPORT = f"<h1>Report</h1><p>{HERO * 3}</p>"
 FRAMED = html(
     "Report",
     "<iframe src='/whole.html'></iframe><p>Was this page helpful? Thanks for your answer!</p>"
