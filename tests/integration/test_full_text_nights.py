@@ -373,6 +373,7 @@ def test_a_page_whose_last_line_gets_shorter_breaks_off_nowhere_but_at_the_end_o
     links = "".join(f"<a href='{path_of(number)}'>{number}</a>" for number in ENDS)
     pages = {path_of(number): html(f"Part {number}", said(number, {})) for number in ENDS}
     site = serve({"/": html("Home", f"<p>Welcome.</p>{links}"), **pages})
+    site.etags = True
     site.pages["/llms-full.txt"] = full(ENDS)
     run_crawl(f"{site.url}/")
     site.pages["/llms-full.txt"] = full({**ENDS, 2: ENDS[2][:-1], 3: ENDS[3][:-25]})
@@ -385,3 +386,8 @@ def test_a_page_whose_last_line_gets_shorter_breaks_off_nowhere_but_at_the_end_o
     site.pages["/llms-full.txt"] = full({**without, 6: ENDS[6][:-1]})
     found = run_crawl(f"{site.url}/").by_path(site.url)
     assert found[path_of(6)]["change"] == "changed"
+    whole = site.pages["/llms-full.txt"]
+    site.pages["/llms-full.txt"] = whole[:-1] if last_line else f"{whole}\n"
+    outcome = run_crawl(f"{site.url}/")
+    assert {one["change"] for one in outcome.documents} == {"unchanged"}
+    assert "could not be read" not in outcome.log
