@@ -83,6 +83,24 @@ def test_only_what_pages_say_is_told_when_their_form_changes(serve, run_crawl, b
     assert told(run_crawl(f"{site.url}/"), site.url) == {}
 
 
+@pytest.mark.parametrize("after", ["html", "markdown"])
+def test_what_pages_say_is_told_in_the_second_night_without_their_full_text_file(
+    serve, run_crawl, after
+):
+    kit = Kit()
+    site = serve({})
+    site.pages = kit.in_form("full text", site.url)
+    run_crawl(f"{site.url}/")
+    kit.sign["p2"] = "-"
+    kit.target["p3"] = "/p5.html"
+    kit.title["p4"] = "Part four"
+    site.pages = kit.in_form(after, site.url)
+    assert told(run_crawl(f"{site.url}/"), site.url) == {}, "it may be away for once"
+    night = run_crawl(f"{site.url}/")
+    assert told(night, site.url) == dict.fromkeys(["/p2.html", "/p3.html", "/p4.html"], "changed")
+    assert told(run_crawl(f"{site.url}/"), site.url) == {}
+
+
 @pytest.mark.parametrize("has_titles", [True, False])
 def test_a_change_of_form_alone_is_never_told(serve, run_crawl, has_titles):
     kit = Kit()

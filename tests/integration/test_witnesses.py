@@ -206,6 +206,22 @@ def test_a_commit_that_all_pages_carry_is_believed_from_the_fifth_night_on(serve
     assert told == {"/p9/": "changed"}
 
 
+def test_an_edit_without_a_new_commit_is_told_by_the_sample_and_with_it_all_others(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 10)
+    nights.commit = "1a2b3c4d"
+    for _ in range(4):
+        nights()
+    told, paths, _ = nights(3, 4)
+    late = 0
+    while not told:
+        assert len(pages_of(paths)) == SAMPLE
+        told, paths, _ = nights()
+        late += 1
+    assert late <= 10 / SAMPLE
+    assert told == {"/p3/": "changed", "/p4/": "changed"}
+    assert len(pages_of(nights()[1])) >= 9, "it is not believed any more"
+
+
 LLMS_TXT = "# Site\n\n> What it is.\n\n## Docs\n\n- [Part 1](/p1/): the first\n"
 
 

@@ -298,6 +298,8 @@ class Documents(UsesRun):
         """Say whether the HTML says more than the form that a page is stored in; None where that is
         open.
         """
+        if state.origin == "llms-full":
+            return self.site.judged.of("full text", state.fetched_url).is_html
         form = FORM_OF.get(state.origin)
         return self.site.samples_of(state.url, form).is_html if form is not None else None
 
