@@ -195,10 +195,12 @@ class Ledger:
         }
         return {"settings": self.settings, "checked": recent, **histories}
 
-    def page_read(self, key: bytes, url: str, body: bytes) -> None:
-        """Note which of the witnesses a page bears out by what it carries."""
+    def page_read(self, key: bytes, url: str, body: bytes, modified: str = "") -> None:
+        """Note which of the witnesses a page bears out by what it carries, or by its
+        `Last-Modified`.
+        """
         for one in self.witnesses:
-            if one.stands_in(body, url):
+            if one.stands_in(body, url, modified):
                 self.carried[one.name].add(key)
 
     def claim(self, witness: Witness, key: bytes, url: str) -> Claim:

@@ -21,6 +21,7 @@ from collections.abc import (
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
@@ -90,6 +91,8 @@ _Words = dict[str, set[str]]  # the stems of pages, by URL
 
 MOMENT = len("2026-01-31T10:00:00")
 """So much of what is said of a page stands on it: pages have other time zones."""
+
+DAY = len("2026-01-31")
 
 INVENTORY = b"# Sphinx inventory version 2"
 _ENTRY = re.compile(r" [^\s:]++:\S++ -?+\d++ (\S*+) ")  # its role, priority and address
@@ -172,12 +175,15 @@ class Witness:
             return self.pages.get(self.key_of(url))
         return self.stamp if url.startswith(self.root) else None
 
-    def stands_in(self, body: bytes, url: str) -> bool:
+    def stands_in(self, body: bytes, url: str, modified: str) -> bool:
         """Say whether a page carries what is said of it: the name of its build, or the time when it
-        was modified.
+        was modified; or its `Last-Modified` is of that day.
         """
-        said = self.of(url) if self.is_on_pages else None
-        return said is not None and said[:MOMENT].encode() in body
+        said = self.of(url)
+        if said is None:
+            return False
+        is_its_day = self.name == BY_LASTMOD and said[:DAY] == _day_of(modified)
+        return is_its_day or (self.is_on_pages and said[:MOMENT].encode() in body)
 
     def whole(self) -> "Witness":
         """Return the same file as one that speaks for all pages, by whether it is as it was."""
@@ -455,6 +461,13 @@ def by_hashes(hashes: Mapping[str, str]) -> Witness:
     """
     pages = {loose_key(url): one for url, one in hashes.items()}
     return _by_digests(BY_HASHES, pages, hashes_pages=True)
+
+
+def _day_of(modified: str) -> str:
+    """Return the day of a `Last-Modified`; "" where it is no date."""
+    with suppress(TypeError, ValueError):
+        return f"{parsedate_to_datetime(modified):%Y-%m-%d}"
+    return ""
 
 
 def _by_digests(

@@ -112,18 +112,22 @@ def test_a_commit_that_all_pages_carry_needs_no_night_with_changes(page, is_carr
 
 
 @pytest.mark.parametrize(
-    ("lastmod", "page", "stands"),
+    ("lastmod", "page", "modified", "stands"),
     [
-        ("2026-01-02T10:00:00+00:00", b'<time datetime="2026-01-02T10:00:00.000Z">', True),
-        ("2026-01-02T10:00:00Z", b'<time datetime="2026-01-03T10:00:00Z">', False),
-        ("2026-01-02", b'<time datetime="2026-01-02">', False),
+        ("2026-01-02T10:00:00+00:00", b'<time datetime="2026-01-02T10:00:00.000Z">', "", True),
+        ("2026-01-02T10:00:00Z", b'<time datetime="2026-01-03T10:00:00Z">', "", False),
+        ("2026-01-02", b'<time datetime="2026-01-02">', "", False),
+        ("2026-01-02", b"", "Fri, 02 Jan 2026 11:12:13 GMT", True),
+        ("2026-01-02", b"", "Sat, 03 Jan 2026 11:12:13 GMT", False),
+        ("2026-01-02T10:00:00Z", b"", "yesterday", False),
     ],
-    ids=["the moment", "another day", "a day, which may be written by hand"],
-)
-def test_a_page_carries_the_moment_that_a_sitemap_says(lastmod, page, stands):
+    ids=["the moment", "another day", "a day, which may be written by hand", "the server says it",
+         "the server says another", "the server says no date"],
+)  # fmt: skip
+def test_a_page_carries_the_moment_that_a_sitemap_says(lastmod, page, modified, stands):
     witness = by_lastmod(dict.fromkeys(URLS, lastmod), "2026-02-01")
 
-    assert witness.stands_in(page, URLS[1]) is stands
+    assert witness.stands_in(page, URLS[1], modified) is stands
 
 
 def test_histories_of_an_older_version_are_read():

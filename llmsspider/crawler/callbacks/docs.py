@@ -347,7 +347,8 @@ class Pages(UsesRun):
             yield from self.requests.markdown_of(verdict.url, request, page.page.follow)
             return
         record = documents.record(page, answer, request)
-        self.ledger.page_read(record.key, record.url, answer.body)
+        modified = answer.headers.get("last-modified", "")
+        self.ledger.page_read(record.key, record.url, answer.body, modified)
         suspect = None if page.is_as_stored else self.suspect_answers.seen(record, answer, request)
         wall = beside_stored(suspect, documents.questions)
         if isinstance(wall, Wall):
