@@ -207,7 +207,9 @@ def test_a_commit_that_all_pages_carry_is_believed_from_the_fifth_night_on(serve
     assert told == {"/p9/": "changed"}
 
 
-def test_an_edit_without_a_new_commit_is_told_by_the_sample_and_with_it_all_others(serve, run_crawl):
+def test_an_edit_without_a_new_commit_is_told_by_the_sample_and_with_it_all_others(
+    serve, run_crawl
+):
     nights = Nights(serve, run_crawl, 10)
     nights.commit = "1a2b3c4d"
     for _ in range(4):
