@@ -55,6 +55,7 @@ _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 """Codes of SQLite for a file that is none of its own, damaged, or lacks tables that we need."""
 
 _ENDING = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
+ENDINGS = ("", "/", ".html", ".md", "/index.html", "/index.md")
 
 Rows = tuple[set[int], set[int]]
 """The numbers of pages, and of passages."""
@@ -106,7 +107,9 @@ class IndexFile:
         try:
             yield
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
+            code = getattr(error, "sqlite_errorcode", None)
+            is_no_text = code is None and isinstance(error, sqlite3.OperationalError)
+            if is_no_text or (code or 0) & 0xFF in _DAMAGE:
                 self._delete(str(error))
             raise SearchError(f"search index {self._path}: {error}") from error
 
@@ -268,12 +271,15 @@ class SourceIndex(IndexFile):
     def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, Rows]:
         """The term as the pages spell it, in one word, or in two, and the rows that hold it."""
         held = self._held(term.match)
-        if as_typed or any(held):
-            return term, held
-        for one in term.spellings():
-            if any(rows := self._held(one.match)):
-                return one, rows
-        return term, held
+        spellings = iter(()) if as_typed or any(held) else term.spellings(self._is_held)
+        spelled = next(spellings, term)
+        return spelled, held if spelled is term else self._held(spelled.match)
+
+    def _is_held(self, term: Term) -> bool:
+        return any(
+            self._all(f"SELECT 1 FROM {one} WHERE {one} MATCH ? LIMIT 1", term.match)  # noqa: S608
+            for one in ("passage_words", "page_words")
+        )
 
     def _held(self, expression: str) -> Rows:
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
@@ -383,11 +389,16 @@ class SourceIndex(IndexFile):
         address = page.partition("#")[0].partition("?")[0].rpartition("://")[2]
         if not found and "/" in address:
             bare = f"/{_ENDING.sub('', address).lstrip('/')}"
-            ends = (f"{bare}{ending}" for ending in ("", "/", ".html", ".md"))
-            where = " OR ".join("substr(url, -?) = ?" for _ in range(4))
+            ends = [f"{bare}{ending}" for ending in ENDINGS]
+            where = " OR ".join("substr(url, -?) = ?" for _ in ends)
             values = (value for end in ends for value in (len(end), end))
             found = self._all(f"SELECT url FROM page WHERE {where}", *values)  # noqa: S608
         return found[0]["url"] if len(found) == 1 else None
+
+    def urls_of(self, name: str) -> list[str]:
+        """The shortest URLs with a segment that begins with a name, whatever its case."""
+        statement = "SELECT url FROM page WHERE instr(lower(url), ?) ORDER BY length(url) LIMIT 3"
+        return [url for (url,) in self._all(statement, f"/{name.lower()}")]
 
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""
@@ -432,7 +443,10 @@ class SourceIndex(IndexFile):
         return found.seq, found.run
 
     def _state(self) -> IndexState:
-        return IndexState(*self._all("SELECT * FROM state")[0])
+        rows = self._all("SELECT * FROM state")
+        if not rows:
+            self._delete("it lacks its state")
+        return IndexState(*rows[0])
 
 
 def _places(held: Sequence[Rows], table: int, row: int | None) -> list[int]:

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from llmsspider.answers import VECTORS, WORDS, delete_index
 from llmsspider.answers.embedding import Embedder, VectorIndex
@@ -39,6 +39,7 @@ from llmsspider.answers.ranking import (
     licences_of,
     pooled,
     rank,
+    section_of,
     shown_of,
 )
 from llmsspider.answers.words import Query, Term, corrected, parse_query, words
@@ -65,6 +66,8 @@ ALIKE = 0.9
 """Share of their words that passages with the same text have in common (Jaccard similarity)."""
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
+PAGE_RESOURCE = "llmsspider://page/"  # begins the address of a page for MCP clients
+
 READ_AHEAD = 10  # pages that are read from the store at once
 # results of a search
 DEFAULT_LIMIT = 8
@@ -90,9 +93,7 @@ class Shown:
 
     def is_in(self, section: str) -> bool:
         """Return whether the page's section of llms.txt has this in its name."""
-        entry = self.record.llms
-        own = entry.section if entry else None
-        return section.casefold() in (own or "").casefold()
+        return section.casefold() in section_of(self.record).casefold()
 
     def is_like(self, other: Shown) -> bool:
         """Return whether a page of the same source has the same text."""
@@ -223,9 +224,11 @@ class OpenSource:
             licences=licences_of(record, self.record),
         )
 
-    def headings(self, record: PageRecord) -> list[tuple[Block, str | None]]:
-        """The headings of a page, each with its fragment."""
-        heads = headings_of(record.content or "")
+    def headings(
+        self, record: PageRecord, until: int | None = None
+    ) -> list[tuple[Block, str | None]]:
+        """The headings of a page, or of its first characters, each with its fragment."""
+        heads = headings_of((record.content or "")[:until])
         known = self.index.fragments(record.url)
         has_ids = any(one.own for one in known)
         rule = None if has_ids else self.index.fragment_rule(record.url)
@@ -233,7 +236,8 @@ class OpenSource:
 
     def _fragment(self, record: PageRecord, hit: Hit) -> str | None:
         """The fragment of a passage's heading, else of the nearest one above that has one."""
-        found = self.headings(record) if hit.heading_path else []
+        has_any = bool(hit.heading_path) and "#" not in record.url  # a route has no places
+        found = self.headings(record, hit.end) if has_any else []
         heads = [head for head, _ in found]
         last = hit.heading_path[-1] if found else ""
         place = place_of(heads, last, hit.start, hit.end)
@@ -297,7 +301,7 @@ class Library(AbstractContextManager["Library"]):
     """All sources of a project, or of several folders. Use it in one thread; close it, or use it in
     a `with` statement.
 
-    Of two folders with a source of one name, the second one's is called `FOLDER/NAME`. `embedder`
+    Of folders with a source of one name, the later ones' are called `FOLDER/NAME`. `embedder`
     makes vectors for semantic search, `warn` is called with a line for the user. Where the folder
     of the stores cannot be written to, indexes are made in a temporary folder.
     """
@@ -308,7 +312,7 @@ class Library(AbstractContextManager["Library"]):
         embedder: Embedder | None = None,
         warn: Callable[[str], object] = logger.warning,
     ):
-        self._places = (stores,) if isinstance(stores, Stores) else tuple(stores)
+        self._places = (stores,) if isinstance(stores, Stores) else tuple(dict.fromkeys(stores))
         self._named: dict[str, tuple[Stores, str]] = {}
         self.problems: list[str] = []  # a line for each store that could not be read
         self._embedder = embedder
@@ -383,24 +387,23 @@ class Library(AbstractContextManager["Library"]):
 
         Raises `SearchError`, which names the nearest addresses, where no source has it.
         """
-        page = page.strip()
+        page = page.strip(" \n<>").removeprefix(PAGE_RESOURCE)
         found = self._repaired(lambda: self._page(page))
         if found is not None:
             return found
-        text = unquote(urlsplit(page).path).partition(".")[0] if "://" in page else page
-        near = self.search(text, limit=3).results
-        there = (
-            f"the nearest are {', '.join(one.url for one in near)}"
-            if near
-            else "search for it first"
-        )
+        _, scheme, address = unquote(page.partition("#")[0]).rpartition("://")
+        path = (address.partition("/")[2] if scheme else address).partition(".")[0]
+        name = path.rstrip("/").rpartition("/")[2]
+        near = [url for one in self.opened(None) for url in one.index.urls_of(name) if name]
+        near += [one.url for one in self.search(" ".join(words(path)), limit=3).results]
+        there = f"the nearest are {', '.join(near[:3])}" if near else "search for it first"
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def _page(self, page: str) -> tuple[str, PageRecord] | None:
         for record in self.records():
             opened = self._open(record)
             opened.sync(SYNC_SECS)
-            found = opened.store.page_by_url(page.partition("#")[0]) if "://" in page else None
+            found = opened.store.page_by_url(page) if "://" in page else None
             url = opened.index.url_of(page) if found is None else None
             found = found if url is None else opened.store.page_by_url(url)
             if found is not None:
@@ -422,13 +425,13 @@ class Library(AbstractContextManager["Library"]):
         self.problems = []
         for place in self._places:
             folder = (place.data_dir or Path()).absolute()
-            called = (folder.parent if folder.name == STORE_FOLDER else folder).name
+            above = (folder.parent if folder.name == STORE_FOLDER else folder).parts[::-1]
             listed, problems = place.list_sources()
             self.problems += problems
             for record in listed:
-                is_taken = record.name in self._named
-                name = f"{called}/{record.name}" if is_taken else record.name
-                self._named.setdefault(name, (place, record.name))
+                names = accumulate([record.name, *above], lambda name, part: f"{part}/{name}")
+                name = next(name for name in names if name not in self._named)
+                self._named[name] = place, record.name
                 found.append(replace(record, name=name))
         return found
 
@@ -552,7 +555,7 @@ def _nothing(found: Sequence[Found], pages: int, section: str | None) -> str:
     if not found[0].query.terms:
         return "the query has no word to search for; give some"
     where = f"{len(found)} sources" if len(found) > 1 else found[0].source
-    where = f"section {section!r} of {where}" if section else where
+    where = f"section {section[:100]!r} of {where}" if section else where
     return f"nothing found in {where} ({pages} pages); try fewer or other words"
 
 

@@ -33,7 +33,7 @@ from pydantic import ValidationError, create_model
 from starlette.requests import Request
 
 from llmsspider import __version__
-from llmsspider.answers.library import Library
+from llmsspider.answers.library import PAGE_RESOURCE, Library
 from llmsspider.answers.tools import READING, Answer, Tool, Tools
 from llmsspider.errors import LlmsspiderError, SearchError
 from llmsspider.web.http_guard import HttpGuard
@@ -85,7 +85,7 @@ def make_server(libraries: Libraries, crawls: Sequence[Tool] = ()) -> MCPServer:
     )
     server.libraries = libraries
 
-    @server.resource("llmsspider://page/{page_id}", name="page", mime_type="text/markdown")
+    @server.resource(f"{PAGE_RESOURCE}{{page_id}}", name="page", mime_type="text/markdown")
     async def page(page_id: str) -> str:
         """A crawled page as Markdown, by its page_id."""
         return str(await found("content", page=page_id))

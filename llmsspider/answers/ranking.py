@@ -6,10 +6,12 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
 from math import log
+from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -18,6 +20,7 @@ from llmsspider.answers.words import Query, Term, words
 from llmsspider.errors import UnknownSourceError
 from llmsspider.store import PageRecord, SourceRecord
 from llmsspider.web.rights import SiteRights
+from llmsspider.web.trees import DEFAULT_VERSIONS
 
 # --- search results ---
 
@@ -136,6 +139,12 @@ def outline_of(record: PageRecord) -> tuple[str, str]:
     return record.title or "", hints
 
 
+def section_of(record: PageRecord) -> str:
+    """The section of a page by its llms.txt, else its directory."""
+    listed = record.llms.section if record.llms else None
+    return listed or urlsplit(record.url).path.rstrip("/").rpartition("/")[0] or "/"
+
+
 # The ranking: scores of passages are combined into scores of pages, weighted by signals of the site
 # itself. A page's score is that of its best passage and that of the page as a whole. Pages of an
 # older version rank behind those of the current one.
@@ -234,7 +243,7 @@ def version_key(version: str) -> tuple[int, tuple[int, ...]]:
     ['dev', 'v2', '3.9', '3.12', 'latest']
     """
     name = version.casefold()
-    if name in {"latest", "stable", "current"}:
+    if name in DEFAULT_VERSIONS:
         return 2, ()
     numbers = tuple(int(number) for number in re.findall(r"\d+", name))
     unfinished = not numbers or re.search(r"alpha|beta|rc|preview|dev", name)
@@ -383,34 +392,41 @@ def choose_source(wanted: str, known: Sequence[str]) -> str:
     """Return the name of the source for a name with or without version; a missing version is never
     replaced by another.
 
-    Without a version it is the source of just this name, else its newest version, of a range of
-    versions the newest in it. Raises `UnknownSourceError`, whose message names what there is.
+    Without a version, and for "latest", it is the source of just this name, else its newest
+    version, of a range of versions the newest in it. Raises `UnknownSourceError`, whose message
+    names what there is.
 
     >>> choose_source("flask", ["flask@2.3", "flask@3.0"])
     'flask@3.0'
     >>> choose_source("flask@>=2 <3", ["flask@2.3", "flask@3.0"])
     'flask@2.3'
     >>> known = ["flask@2.3", "flask@3.0"]
-    >>> [choose_source(f"flask@{one}", known) for one in ("2.X", "^v2.1", "~2", "v3.0", "=3.0")]
-    ['flask@2.3', 'flask@2.3', 'flask@2.3', 'flask@3.0', 'flask@3.0']
+    >>> [choose_source(f"flask@{one}", known) for one in ("2.X", "~2", "1 - 2", "v3.0", "9.x || 2.x")]
+    ['flask@2.3', 'flask@2.3', 'flask@2.3', 'flask@3.0', 'flask@2.3']
     """
     wanted = wanted.strip()
-    if wanted in known:
-        return wanted
-    name, _, version = wanted.partition("@")
+    name, _, version = (part.strip() for part in wanted.partition("@"))
     versions = sorted(
         (one for one in known if one.startswith(f"{name}@")),
         key=lambda one: version_key(one[len(name) + 1 :]),
     )
-    fitting = [one for one in versions if _is_in_range(one[len(name) + 1 :], version)]
+    plain = [name] if name in known else []
+    if wanted in known:
+        return wanted
+    if version.casefold() in _NEWEST:
+        fitting = versions + plain
+    else:
+        ranges = _ranges(version)
+        fitting = [one for one in versions if _is_in(one[len(name) + 1 :], ranges)]
     if fitting:
         return fitting[-1]
-    if version and (versions or name in known):
+    if versions or plain:
         there = ", ".join(versions) or f"{name}, of no named version"
-        raise UnknownSourceError(f"source {name!r} has no version {version!r}; there is {there}")
-    if versions:
-        return versions[-1]
-    raise UnknownSourceError(f"source {wanted!r} is not known; {_meant(name, known)}")
+        raise UnknownSourceError(
+            f"source {name!r} has no version {version[:50]!r}; there is {there}; a range is written"
+            " as '>=5 <6', '5.x' or '^5.1 || 4.2'"
+        )
+    raise UnknownSourceError(f"source {wanted[:100]!r} is not known; {_meant(name, known)}")
 
 
 def _meant(name: str, known: Sequence[str]) -> str:
@@ -426,22 +442,35 @@ def _meant(name: str, known: Sequence[str]) -> str:
     )
 
 
+_NEWEST = {"", "*", "x", *DEFAULT_VERSIONS}
 _AS_PEP_440 = (
+    (r"\s*\|\|\s*", "\n"),
     (r"(?<![\w.])v(?=\d)", ""),
-    (r"\^\s*(\d+)([\w.]*)", r">=\1\2,==\1.*"),
+    (r"(?:\.[xX*])+(?![\w.])", ".*"),
+    (r"([<>^~]=?\s*\d[\d.]*)\.\*", r"\1"),
+    (r"^(\d\S*?)(?:\.\*)?\s+-\s+(\d\S*?)(?:\.\*)?$", r">=\1,<=\2\n>=\1,==\2.*"),
+    (r"\^\s*(0\.\d+|\d+)([\w.]*)", r">=\1\2,==\1.*"),
     (r"(?<![\w.])~(?!=)\s*(\d+(?:\.\d+)?)([\w.]*)", r">=\1\2,==\1.*"),
-    (r"(?<![\w.=])(\d[\d.]*)\.[xX*]", r"==\1.*"),
-    (r"^=?(\d[\w.]*)$", r"==\1"),
-    (r"(?<=[\w*])[\s,]+(?=[<>=!~])", ","),
+    (r"^=?\s*(\d[\w.]*(?:\.\*)?)$", r"==\1"),
+    (r"(?<=[\w*])[ ,]+(?=[<>=!~])", ","),
 )
-"""Ranges of versions as npm writes them (`^15.1`, `~15.1`, `15.x`, `>=15 <16`), and as PEP 440 does."""
+"""Ranges of versions as npm writes them (`^15.1`, `~15.1`, `15.x`, `>=15 <16`, `14 - 15 || 17`), in
+lines of what PEP 440 does.
+"""
 
 
-def _is_in_range(version: str, wanted: str) -> bool:
-    """Return whether a version is in a range; False where either is none."""
+def _ranges(wanted: str) -> list[SpecifierSet]:
+    """The ranges of which a version may be in any; none where it is no range."""
     for theirs, ours in _AS_PEP_440:
-        wanted = re.sub(theirs, ours, wanted)
-    try:
-        return bool(wanted) and SpecifierSet(wanted).contains(Version(version), prereleases=True)
-    except ValueError:
-        return False
+        wanted = re.sub(theirs, ours, wanted, flags=re.MULTILINE)
+    with suppress(ValueError):
+        return [SpecifierSet(one) for one in wanted.splitlines() if one]
+    return []
+
+
+def _is_in(version: str, ranges: Sequence[SpecifierSet]) -> bool:
+    """Return whether a version is in one of the ranges; False for a name that is none."""
+    with suppress(ValueError):
+        number = Version(version)
+        return any(one.contains(number, prereleases=True) for one in ranges)
+    return False

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pydantic import Field
 
 from llmsspider.answers.fragments import slug
 from llmsspider.answers.library import Library
-from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of
+from llmsspider.answers.ranking import GAP, SearchResults, excerpt, licences_of, section_of
 from llmsspider.answers.words import parse_query
 from llmsspider.content.markdown.sections import Block
 from llmsspider.errors import SearchError
@@ -152,7 +152,8 @@ class Tools:
         """
         source, record = self.library.page(page)
         content = record.content or ""
-        wanted = heading or (unquote(urlsplit(page).fragment) if "://" in page else "")
+        fragment = "" if "#" in record.url else page.partition("#")[2]
+        wanted = unquote(heading or fragment.partition(":~:")[0]).strip()
         first = 0
         last = len(content)
         if wanted:
@@ -189,7 +190,7 @@ class Tools:
         opened = self.library.open(source)
         records = [one.record for one in opened.store.iter_pages("url", OUTLINE)]
         records.sort(key=lambda one: one.llms.order if one.llms else math.inf)
-        every = map(_entry, records)
+        every = [_entry(record) for record in records]
         wanted = (section or "").casefold()
         entries = [entry for entry in every if wanted in entry["section"].casefold()]
         data, following = _listing(opened.name, entries, offset)
@@ -197,6 +198,9 @@ class Tools:
         lines = [f"{len(entries)} pages of {opened.name}{_of_version(version)}", THIRD_PARTY]
         for named, of_section in groupby(data["entries"], lambda entry: entry["section"]):
             lines += [f"\n{named}", *map(_line, of_section)]
+        if not entries:
+            there = dict.fromkeys(entry["section"] for entry in every)
+            lines += [f"sections: {'; '.join([*there][:MAX_LINES])}"]
         return data, "\n".join([*lines, *(f"\n{line}" for line in following)])
 
     def changes(self, source: str | None = None, since: str = "last", offset: Offset = 0) -> Answer:
@@ -256,9 +260,8 @@ def _entry(record: PageRecord) -> dict[str, Any]:
     """The entry of an outline for a page."""
     noted = record.llms
     about = (noted and noted.description) or record.description
-    folder = urlsplit(record.url).path.rpartition("/")[0]
     return {
-        "section": (noted and noted.section) or folder or "/",
+        "section": section_of(record),
         "title": record.title or record.url,
         "url": record.url,
         "page_id": record.id,
@@ -299,7 +302,8 @@ def _section(
             if is_equal(head, fragment):
                 later = (one.start for one, _ in headings[place + 1 :] if one.level <= head.level)
                 return head.start, next(later, end)
-    there = "; ".join(head.text for head, _ in headings[:20]) or "none"
+    nearest = sorted((head for head, _ in headings), key=lambda head: name not in slug(head.text))
+    there = "; ".join(head.text for head in nearest[:20]) or "none"
     raise SearchError(f"the page has no heading {wanted[:100]!r}; it has: {there}")
 
 

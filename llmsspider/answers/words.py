@@ -7,12 +7,12 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import accumulate
 from string import digits
 
 from llmsspider.content.markdown.chunks import Span, split
@@ -103,6 +103,10 @@ is ignored.
 MIN_CONTEXT = 4
 """Terms of pasted text that are looked for however short the question is; else as many as it has."""
 
+MAX_PARTS = 3
+MAX_PARTED = 40
+"""Words that one is parted into at most where no page has it, and characters of such a word."""
+
 _QUOTED = re.compile(r'(?<!\S)"([^"]+)"(?=[\s.,;!?]|$)')  # what is quoted in code is no phrase
 _WORDY = re.compile(r"(?<!\S)[A-Za-z]+(?:[-'][A-Za-z]+)?[.,;:!?]?(?!\S)")
 """A word of a sentence, as it stands in none of code, paths and identifiers."""
@@ -117,14 +121,14 @@ class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
     `parts` (of camel case, pairs of characters) are looked up in the column of that name. A
-    `required` term was quoted: a passage without it is no result. `compound` is how it is written
-    in one word with its neighbour, where it may be.
+    `required` term was quoted: a passage without it is no result. `compounds` are how it may be
+    written in one word, alone or with the words that follow.
     """
 
     words: tuple[str, ...]
     parts: tuple[str, ...] = ()
     required: bool = False
-    compound: str = ""
+    compounds: tuple[str, ...] = ()
 
     @property
     def match(self) -> str:
@@ -138,15 +142,28 @@ class Term:
     def broad(self) -> str:
         """The term for FTS5, or a word that stands for it; a quoted term stands for itself."""
         others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else []
-        others += [self.compound] if self.compound else []
-        return " OR ".join([self.match, *(_phrase((other,)) for other in others)])
+        every = (*others, *self.compounds)
+        return " OR ".join([self.match, *(_phrase((other,)) for other in every)])
 
-    def spellings(self) -> list[Term]:
-        """The term in two words, for one word that no page has: `autoupdate` is `auto update`."""
-        if len(self.words) != 1 or self.required:
-            return []
-        word = self.words[0]
-        return [Term((word[:place], word[place:])) for place in range(1, len(word))]
+    def spellings(self, is_held: Callable[[Term], bool]) -> Iterator[Term]:
+        """Yield, of a term that no page has, what pages have: it in one word, or one word in two or
+        three (`autoupdate` is `auto update`).
+        """
+        if self.required:
+            return
+        yield from filter(is_held, (Term((one,)) for one in self.compounds))
+        is_short = len(self.words) == 1 and len(self.words[0]) <= MAX_PARTED
+        begun: Iterable[Term] = [self] if is_short else []
+        for _ in range(MAX_PARTS - 1):
+            parted = [term for one in begun for term in _parted_last(one)]
+            yield from filter(is_held, parted)
+            begun = (term for term in parted if is_held(Term(term.words[:-1])))
+
+
+def _parted_last(term: Term) -> list[Term]:
+    """The term with its last word in two, in each place."""
+    *before, last = term.words
+    return [Term((*before, last[:place], last[place:])) for place in range(1, len(last))]
 
 
 @cache
@@ -255,25 +272,27 @@ def _is_prose(line: str) -> bool:
 def _useful(text: str, known: Sequence[Term] = ()) -> list[Term]:
     """The terms of a text without stop words; with them where there is nothing else."""
     typed = text.split()
-    found = [_terms(word, following) for word, following in pairwise([*typed, ""])]
+    found = [_terms(typed[place : place + MAX_PARTS]) for place in range(len(typed))]
     terms = [term for of_word in found for term in of_word]
     useful = [term for term in terms if term.parts or not STOP_WORDS.issuperset(term.words)]
     return useful or ([] if known else terms)
 
 
-def _terms(word: str, following: str = "") -> list[Term]:
+def _terms(typed: Sequence[str]) -> list[Term]:
+    """The terms of the first word typed, given the ones that follow it."""
+    word = typed[0]
     if runs := _UNSPACED.findall(word):
         plain = _UNSPACED.sub(" ", word)
         return [Term((), tuple(pairs(run))) for run in runs] + [
             Term((part,)) for part in words(plain)
         ]
     found = tuple(words(word))
+    joined = tuple(accumulate("".join(words(one)) for one in typed))
     if len(found) > 1:  # an identifier: whole, and its parts
-        return [Term(found, compound="".join(found)), *(Term((part,)) for part in found)]
+        return [Term(found, compounds=joined), *(Term((part,)) for part in found)]
     parts = tuple(part for piece in _PLAIN_WORD.findall(word) for part in humps(piece))
-    after = words(following)
-    compound = "".join(found) + after[0] if found and len(after) == 1 else ""
-    return [Term(found, compound=compound), *([Term((), parts)] if parts else ())] if found else []
+    whole = [Term(found, compounds=joined[1:])] if found else []
+    return [*whole, *([Term((), parts)] if parts else ())]
 
 
 LEAST_LIKENESS = 0.7

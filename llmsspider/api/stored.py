@@ -64,7 +64,7 @@ def search(
         source: as there, with `@version` where versions are sources of their own.
         query: words, "quoted phrases", identifiers, or a question.
         limit: the number of pages at most (1 to 50).
-        section: a section of llms.txt, or a part of its name.
+        section: a section of llms.txt, else a directory, or a part of its name.
         store: as there.
         embedder: adds semantic search, see docs/how-to/search.md.
 

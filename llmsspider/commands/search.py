@@ -28,7 +28,7 @@ class Command(OneLineCommand):
     usage = "[options] SOURCE QUERY"
     options = (
         option("--limit", "pages at most (default 8)", metavar="N"),
-        option("--section", "a section of llms.txt, or a part of its name"),
+        option("--section", "a section of llms.txt, else a directory, or a part of its name"),
         flag("--json", "print one result a line, best first"),
     )
 

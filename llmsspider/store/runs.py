@@ -297,11 +297,9 @@ def _rows(connection: Connection, source_id: int) -> Sequence[Any]:
 
 
 # Built once: building these took longer than running them.
-_SOURCES = select(source).order_by(source.c.name)
+_LIVING = select(func.count()).where(page.c.source_id == source.c.id, page.c.gone.is_(False))
+_SOURCES = select(source, _LIVING.scalar_subquery().label("pages")).order_by(source.c.name)
 _RUNS = select(run_table).order_by(run_table.c.number)
-_LIVING = (
-    select(page.c.source_id, func.count()).where(page.c.gone.is_(False)).group_by(page.c.source_id)
-)
 
 
 def all_sources(database: Database) -> list[SourceRecord]:
@@ -309,7 +307,6 @@ def all_sources(database: Database) -> list[SourceRecord]:
     try:
         with database.snapshot() as connection:
             rows = connection.execute(_SOURCES).mappings().all()
-            pages = dict(map(tuple, connection.execute(_LIVING)))
             rows_of_runs = connection.execute(_RUNS).mappings().all()
     finally:
         database.engine.dispose()
@@ -322,7 +319,7 @@ def all_sources(database: Database) -> list[SourceRecord]:
         record = source_record(row)
         known = [_run_record(one, record.name, lost=is_lost(one, now)) for one in runs[row["id"]]]
         ended = [one for one in known if one.finished_at]
-        record.pages = pages.get(row["id"], 0)
+        record.pages = row["pages"]
         record.status = status(known, record.pages)
         record.undelivered_since = undelivered_since(known, row["last_seq"])
         record.last_seq = row["last_seq"]

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from llmsspider.answers.library import Library
+from llmsspider.answers.ranking import section_of
 from llmsspider.diff.atom import updated_feed
 from llmsspider.diff.compare import Hunk
 from llmsspider.errors import LlmsspiderError, SearchError
@@ -131,7 +132,7 @@ class Pages:
             "source.html.j2",
             found=found,
             pages=pages,
-            section=views.section,
+            section=section_of,
             offset=offset,
             step=views.LISTED,
             refresh=REFRESH_SECS if found.is_going else IDLE_SECS,

@@ -133,12 +133,6 @@ def pages(library: Library, name: str, offset: int = 0) -> list[PageRecord]:
         return [page.record for page in found]
 
 
-def section(record: PageRecord) -> str:
-    """Return the section of a page by its llms.txt, else its directory."""
-    listed = record.llms.section if record.llms else None
-    return listed or urlsplit(record.url).path.rpartition("/")[0] or "/"
-
-
 @dataclass(slots=True, frozen=True)
 class Found:
     """The results of a query, and the words that are to be marked in them."""

@@ -317,6 +317,10 @@ def test_sources_are_one_ranking_and_notes_are_kept(tmp_path: Path):
         ("auto-track", "track"),
         ("isbipartite", "graph"),
         ("floydWarshallPaths", "graph"),
+        ("floydwarshallpaths", "graph"),
+        ("whole_site", "whole"),
+        ("end to end", "tests"),
+        ("keytovalue", "pairs"),
         ("max-new-file-size", "size"),
         ('primary: "#0054AD" of a "theme"', "theme"),
         (
@@ -334,6 +338,10 @@ def test_spellings_quotes_in_code_and_pasted_text(shelves: Shelves, query: str, 
             "git": "# Ignored files\n\nWrite a `.gitignore` there.\n",
             "track": "# Tracking\n\nSet `autoTrack` to false.\n",
             "graph": "# Graphs\n\nCall `isBipartite` or `floyd_warshall_paths`.\n",
+            "whole": "# Wholesite\n\nAll at once.\n",
+            "part": "# Whole\n\nOne site, and a whole map.\n",
+            "tests": "# Endtoend\n\nNo part is left out.\n",
+            "pairs": "# Pairs\n\nSorted key-to-value.\n",
             "size": "# Limits\n\nWith `max-new-file-size` files are bounded.\n",
             "changes": "# Changelog\n\n`max-new-file-size` is new; file, size, max.\n",
             "theme": "# Theme\n\nThe primary colour of a theme is set with `theme`.\n",
@@ -454,13 +462,43 @@ def test_a_section_is_read_by_its_heading_or_its_fragment(shelves: Shelves):
     assert read("a#kinds") == "### Kinds\n\nTwo.\n\n"
     assert read("a#kinds_1") == "### Kinds\n\nFive.\n"
     assert read("a#t%201") == read("b#timeout-error") == parts["timeout ERROR"]
-    assert read("a/") == read("a") == page
+    assert read("a/") == read("a") == read("a#:~:text=Two") == page
+    assert read("a", "Timeout%20error ") == parts["timeout ERROR"]
     assert read("a#kinds", "Error") == parts["Error"]
     for missing, heading in (("a#kinds_2", None), ("a", "rror"), ("a", "Kind"), ("b#ror", None)):
         with pytest.raises(
-            SearchError, match=r"the page has no heading .*; it has: Client; Error;"
+            SearchError, match=r"the page has no heading .*; it has: .*Client; .*Stop"
         ):
             read(missing, heading)
+    with pytest.raises(SearchError, match="it has: Timeout error; Client;"):
+        read("a", "timeout")
+
+
+def test_a_route_is_read_by_its_address(shelves: Shelves):
+    for path, text in (("", "# Home\n\nStart.\n"), ("#/guide", "# Guide\n\n## Zebras\n\nRun.\n")):
+        shelves.crawl({path: text})
+    (found,) = shelves.library.search("zebras").results
+    assert found.url == f"{SITE}#/guide"
+    assert Tools(shelves.library).read_page(found.url)[0]["title"] == "Guide"
+
+
+def test_an_outline_has_the_sections_that_a_search_may_name(shelves: Shelves):
+    listed = LlmsEntry("https://e.com/llms.txt", "Start here", "A", None, 0)
+    shelves.crawl(
+        {
+            "api/one/": "# One\n\nzebras\n",
+            "api/two.html": "# Two\n\nzebras run\n",
+            "three": "# Three\n\nzebras\n",
+            "four": record("four", "# Four\n\nzebras\n", llms=listed),
+        }
+    )
+    data, _ = Tools(shelves.library).outline(NAME)
+    sections = [one["section"] for one in data["entries"]]
+    assert sections == ["Start here", "/docs/api", "/docs/api", "/docs"]
+    assert sorted(shelves.paths("zebras", section="/API")) == ["api/one/", "api/two.html"]
+    assert shelves.paths("zebras", section="start") == ["four"]
+    _, text = Tools(shelves.library).outline(NAME, "nope")
+    assert text.endswith("sections: Start here; /docs/api; /docs")
 
 
 def test_code_alone(shelves: Shelves):
@@ -488,11 +526,32 @@ def test_a_source_is_chosen_by_a_range_and_removed(tmp_path: Path):
         "^15.0": "15.9",
         "~15.1": "15.1",
         "v15.1": "15.1",
+        "latest": "16.0",
+        "*": "16.0",
+        "15.* || 14.*": "15.9",
+        "14.x||^13": "14.2",
+        "14.2 - 15.1": "15.1",
+        "14 - 15.x": "15.9",
+        "<=15.x >=14.2": "14.2",
+        "~=15.1": "15.9",
+        "15.x.x": "15.9",
     }
     opened = {one: shelves.library.open(one if one == "x" else f"x@{one}").name for one in wanted}
     assert opened == {one: f"x@{version}" for one, version in wanted.items()}
-    with pytest.raises(UnknownSourceError, match="has no version"):
-        shelves.library.open("x@>16")
+    for bad in (
+        "x@>16",
+        "x@>=15 <",
+        "x@15 16",
+        "x@||",
+        "x@>>15",
+        "x@15.1 || new",
+        "x@" + "9" * 999,
+    ):
+        with pytest.raises(
+            UnknownSourceError, match=r"^.* has no version .* written as .*$"
+        ) as said:
+            shelves.library.open(bad)
+        assert len(str(said.value)) < 250
     shelves.library.delete("x@16.0")
     assert shelves.library.names() == ["x@14.2", "x@15.1", "x@15.9"]
     assert not [file.name for file in tmp_path.iterdir() if "16.0" in file.name]
@@ -500,20 +559,18 @@ def test_a_source_is_chosen_by_a_range_and_removed(tmp_path: Path):
 
 
 def test_the_sources_of_several_folders_are_searched_together(tmp_path: Path):
-    folders = [tmp_path / "one" / ".llmsspider", tmp_path / "two" / ".llmsspider"]
-    for folder, text in zip(
-        folders, ("# Alpha\n\nzebras run\n", "# Beta\n\nzebras sleep\n"), strict=True
-    ):
+    folders = [tmp_path / name / "docs" / ".llmsspider" for name in ("one", "two", "three")]
+    titles = ("Alpha", "Beta", "Gamma")
+    for folder, title in zip(folders, titles, strict=True):
         shelves = Shelves(Place(None, folder))
-        shelves.crawl({"a": text})
+        shelves.crawl({"a": f"# {title}\n\nzebras run\n"})
         shelves.library.close()
-    with Library([Stores(None, folder) for folder in folders]) as library:
-        assert library.names() == [NAME, f"two/{NAME}"]
-        assert {one.source: one.title for one in library.search("zebras").results} == {
-            NAME: "Alpha",
-            f"two/{NAME}": "Beta",
-        }
-        assert [one.title for one in library.search("zebras", f"two/{NAME}").results] == ["Beta"]
+    with Library([Stores(None, folder) for folder in (*folders, folders[0])]) as library:
+        names = [NAME, f"docs/{NAME}", f"three/docs/{NAME}"]
+        assert library.names() == names
+        found = {one.source: one.title for one in library.search("zebras").results}
+        assert found == dict(zip(names, titles, strict=True))
+        assert [one.title for one in library.search("zebras", names[2]).results] == ["Gamma"]
 
 
 def test_a_long_passage_is_shown_around_what_answers(shelves: Shelves):
@@ -555,19 +612,35 @@ def test_a_page_is_read_by_id_and_by_url(shelves: Shelves):
         "e.com/docs/guide/hooks.html",
         "http://e.com/docs/guide/hooks/",
         "hooks?x=1",
+        "/docs/guide/hooks/index.md#part",
+        "<https://e.com/docs/guide/hooks>",
+        f"llmsspider://page/{record('guide/hooks').id}",
+        "e.com/docs/more/index",
+        "https://e.com/docs/more",
     ],
 )
 def test_a_page_is_read_by_an_address_that_lacks_a_part(shelves: Shelves, address: str):
     shelves.crawl(
-        {"guide/hooks": "# Hooks\n\nWords.\n", "guide/other-hooks": "# Other\n\nWords.\n"}
+        {
+            "guide/hooks": "# Hooks\n\nWords.\n",
+            "guide/other-hooks": "# Other\n\nWords.\n",
+            "more/index.html": record(
+                "more/index.html", "# More\n\nWords.\n", title="More", identity=f"{SITE}more/"
+            ),
+        }
     )
     if address.startswith("hooks"):
         with pytest.raises(SearchError, match="no source has the page"):
             shelves.library.page(address)
     else:
-        assert shelves.library.page(address)[1].title == "Hooks"
+        assert shelves.library.page(address)[1].title == ("More" if "more" in address else "Hooks")
     with pytest.raises(SearchError, match="no source has the page"):
         shelves.library.page("https://other.example/docs/guide/hooks")
+    with pytest.raises(SearchError, match=r"the nearest are https://e\.com/docs/guide/hooks"):
+        shelves.library.page("https://e.com/docs//Guide/Hooks")
+    for none in ("http://[", "x" * 9999, "", "#", "🎉"):
+        with pytest.raises(SearchError, match=r"^no source has the page .{2,202}; .{1,120}$"):
+            shelves.library.page(none)
 
 
 def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
@@ -584,6 +657,28 @@ def test_an_index_file_that_is_damaged_is_made_again(tmp_path: Path):
     connection.execute("DROP TABLE link")
     connection.close()
     assert shelves.paths("zebras") == ["a"]
+    shelves.library.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM state",
+        "UPDATE state SET run = CAST(x'ff' AS TEXT)",
+        "UPDATE link SET text = CAST(x'ff' AS TEXT)",
+    ],
+)
+def test_rows_of_an_index_that_are_gone_or_no_text_are_made_again(tmp_path: Path, damage: str):
+    shelves = Shelves(Place(None, tmp_path))
+    ids = [("Alpha", "alpha-1")]
+    shelves.crawl({"a": record("a", "# Top\n\n## Alpha\n\nzebras\n", heading_ids=ids)})
+    for _ in range(2):
+        assert shelves.paths("zebras") == ["a#alpha-1"]
+        (index,) = tmp_path.glob("*.search")
+        with closing(sqlite3.connect(index)) as connection, connection:
+            connection.execute(damage)
+    shelves.library.close()
+    assert shelves.paths("zebras") == ["a#alpha-1"]
     shelves.library.close()
 
 
