@@ -62,8 +62,6 @@ MAX_MORE = 4
 MISSING = "no page has: "  # begins a note on words that no page of a source has
 PASSAGES_OF = "key = ? ORDER BY start"
 
-ALIKE = 0.9
-"""Share of their words that passages with the same text have in common (Jaccard similarity)."""
 _HEADINGS = re.compile(r"^#{1,6} .*$", re.MULTILINE)
 
 PAGE_RESOURCE = "llmsspider://page/"  # begins the address of a page for MCP clients
@@ -79,8 +77,8 @@ SYNC_SECS = 30.0
 
 @dataclass(slots=True, frozen=True)
 class Shown:
-    """A page of the results: its passages that were found, the text of the best one, and addresses
-    of pages with the same text.
+    """A page of the results: its passages that were found, the text of the best one without
+    headings, and addresses of pages with the same text.
     """
 
     source: OpenSource
@@ -88,18 +86,7 @@ class Shown:
     record: PageRecord
     hits: list[Hit]
     text: str
-    words: frozenset[str]
     also: list[str] = field(default_factory=list)
-
-    def is_in(self, section: str) -> bool:
-        """Return whether the page's section of llms.txt has this in its name."""
-        return section.casefold() in section_of(self.record).casefold()
-
-    def is_like(self, other: Shown) -> bool:
-        """Return whether a page of the same source has the same text."""
-        common = len(self.words & other.words)
-        is_same = common >= ALIKE * len(self.words | other.words) > 0
-        return is_same and self.source is other.source
 
 
 @dataclass(slots=True)
@@ -191,7 +178,7 @@ class OpenSource:
         text = hits[0].text_in(record) if hits else None
         if record is None or text is None:
             return None
-        return Shown(self, page, record, hits, text, frozenset(words(_HEADINGS.sub("", text))))
+        return Shown(self, page, record, hits, " ".join(_HEADINGS.sub("", text).split()))
 
     def result(self, query: Query, shown: Shown, room: int, *, code: bool) -> SearchResult:
         """The result for a page, with as many characters as there is `room`; `code`: code alone."""
@@ -278,15 +265,16 @@ def results_of(
     """The results for pages in their order; of passages of a source with the same text there is
     one, with the addresses of the other pages.
     """
+    wanted = (section or "").casefold()
     chosen: list[Shown] = []
     for place, (source, page) in enumerate(places):
         if len(chosen) >= limit and not place % READ_AHEAD:
             break  # pages with the same text are found among the next ones, too
         shown = source.shown(page, code=kind == "code")
-        if shown is None or not shown.is_in(section or ""):
+        if shown is None or wanted not in section_of(shown.record).casefold():
             continue
-        same = next((one for one in chosen if one.is_like(shown)), None)
-        if same is not None:
+        like = (one for one in chosen if one.source is source and one.text == shown.text)
+        if shown.text and (same := next(like, None)):
             same.also.append(shown.record.url)
         elif len(chosen) < limit:
             chosen.append(shown)
