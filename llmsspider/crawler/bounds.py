@@ -20,7 +20,7 @@ from llmsspider.crawler.second_requests import SeenLinks
 from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, query_of, shape_of
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.diff.compare import most_similar, word_counts
-from llmsspider.items import Page, Section
+from llmsspider.items import Page, PageMeta, Section
 from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.store import PageRecord, PageState
@@ -66,6 +66,8 @@ OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
 PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
 """What asks for a page in its form for print, as the name of a parameter or as a value."""
 _OFF = frozenset({"0", "false", "no", "off"})
+_SHOWING = re.compile(r"/bin/view[./].*\?")
+"""How TWiki, Foswiki and XWiki show a page in another form, or as it was."""
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
 
@@ -126,6 +128,7 @@ def trap_reason(url: str) -> str | None:
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),
         ("calendar", lambda: _is_calendar(parameters)),
+        ("form of a wiki", lambda: _SHOWING.search(url) is not None),
         ("action of a wiki", lambda: _is_of_wiki(segments, parameters)),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )
@@ -355,6 +358,15 @@ class Bounds:
             return None
         foreign = self.trees.foreign_by_name(url) or self.trees.shown_as_copy(url, links)
         return _other_copy(*foreign) if foreign is not None else None
+
+    def refusal_by_language(self, url: str, meta: PageMeta) -> Filtered | None:
+        """Return why a page that was read is filtered: it declares another language than the start
+        page, and one is asked for or it names its translation; else None.
+        """
+        if self._is_named(url):
+            return None
+        foreign = self.trees.declared_foreign(url, meta.language, meta.hreflang)
+        return _other_copy("language", foreign) if foreign is not None else None
 
     def refusal_by_sample(
         self, url: str, page: Page, same: Callable[[str], PageRecord | None]

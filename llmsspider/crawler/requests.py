@@ -40,7 +40,7 @@ from llmsspider.site.witnesses import Witness
 from llmsspider.web.outcomes import MISSING, explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import BlockReason, Filtered, FilterReason, Stat, count
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import directory, host, page_key
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -278,6 +278,8 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
 
 DISCOVERY_TIMEOUT_SECS = 20
 """Time that one request of discovery may take: it holds up the first page."""
+MOVED_TOO = 2
+"""Number of stored pages that have to be found beside a start page that moved."""
 
 
 class EngineFetch(UsesRun):
@@ -324,6 +326,12 @@ class EngineFetch(UsesRun):
             return FetchResult(
                 url, url, 404, error="not_found", message="it was not there in earlier crawls"
             )
+        answer = await self._download(url, self._request(url, accept, max_bytes))
+        if answer.error in UNREAD_KINDS:
+            self.memory.unread(url)
+        return answer
+
+    def _request(self, url: str, accept: str | None, max_bytes: int | None) -> Request:
         meta: dict[str, Any] = {"download_timeout": DISCOVERY_TIMEOUT_SECS, "max_retry_times": 1}
         if max_bytes is not None:
             meta["download_maxsize"] = max_bytes
@@ -333,22 +341,54 @@ class EngineFetch(UsesRun):
         if url == self.start_url and (is_refused or self.site.samples_of(url, "Accept").is_html):
             accept = HTML_ACCEPT
         headers = {"Accept": accept} if accept else None
-        request = nested_request(
-            url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True
-        )
+        return nested_request(url, headers=headers, callback=NO_CALLBACK, meta=meta, discovery=True)
+
+    async def _download(self, url: str, request: Request) -> FetchResult:
         try:
             response = await self.crawler.engine.download_async(request)
         except Exception as error:  # every download error becomes the kind it is reported under
             kind = kind_of_exception(error)
             message = explained(error) if kind == "network" else str(error) or type(error).__name__
-            answer = FetchResult(url, url, 0, {}, b"", error=kind, message=message)
-        else:
-            answer = self._answer(url, response)
-            self.memory.note_file(url, answer.status)
-            self.site.answers_404 |= answer.status in MISSING
-        if answer.error in UNREAD_KINDS:
-            self.memory.unread(url)
+            return FetchResult(url, url, 0, {}, b"", error=kind, message=message)
+        answer = _answer(url, response)
+        if url == self.start_url and await self._is_doubted(answer, response):
+            why = (
+                f"it redirects to {answer.final_url}, which is believed when the next crawl meets"
+                " it too"
+            )
+            return FetchResult(url, url, answer.status, error="http", message=why)
+        self._learn(answer, response)
         return answer
+
+    async def _is_doubted(self, answer: FetchResult, response: Response) -> bool:
+        """Say whether the start page leads elsewhere for the first time, and not for good with
+        stored pages of its section. Two requests at most, in such a crawl.
+        """
+        reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+        page = self.memory.first_redirected_to(answer, reasons)
+        if page is None:
+            return False
+        return not ({301, 308}.issuperset(reasons) and await self._moved_with_pages(page))
+
+    async def _moved_with_pages(self, page: str) -> bool:
+        """Say whether the first two stored pages lead to two others in the section of a page."""
+        start = page_key(self.start_url or "")
+        others = (state.url for state in self.known.states.values() if state.key != start)
+        stored = sorted(others)[:MOVED_TOO]
+        targets = {await self._target_of(url) for url in stored}
+        below = directory(page)
+        are_below = all(
+            host(url) == host(page) and directory(url).startswith(below) for url in targets
+        )
+        return are_below and len(targets - {*stored}) == MOVED_TOO
+
+    async def _target_of(self, url: str) -> str:
+        """Return where a stored page leads to, an empty string where no page is there."""
+        try:
+            answer = await download_sample(self.crawler, url, url, None)
+        except Exception:  # whatever it is, no page is there
+            return ""
+        return answer.fetched_url if answer.error_kind is None else ""
 
     def _passes_over(self, url: str) -> bool:
         looks = self._looks_for_files or (self._looks_for_llms_files and is_llms_url(url))
@@ -375,35 +415,38 @@ class EngineFetch(UsesRun):
             url, url, 200, {"content-type": "text/plain; charset=utf-8"}, text.encode()
         )
 
-    def _answer(self, url: str, response: Response) -> FetchResult:
-        headers = text_headers(response)
-        kind = kind_of_response(response.status, headers, response.body)
-        message = f"HTTP status {response.status}" if kind else None
-        status = response.status
-        body = response.body
-        answer = FetchResult(url, response.url, status, headers, body, error=kind, message=message)
-        if url == self.start_url:
-            state = self.known.state(page_key(response.url))
-            is_other = state is not None and state.raw_hash != sha256(body).digest()
-            has_validators = not {"etag", "last-modified"}.isdisjoint(headers)
-            self._looks_for_llms_files = is_other  # one without validators may never be the same
-            self._looks_for_files = b"llms" in body or (is_other and has_validators)
-            reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-            if self.memory.first_redirected_to(answer, reasons) is not None:
-                why = (
-                    f"it redirects to {answer.final_url}, which is believed when the next crawl"
-                    " meets it too"
-                )
-                return FetchResult(url, url, status, error="http", message=why)
+    def _learn(self, answer: FetchResult, response: Response) -> None:
+        """Take in what an answer says of the site; a large body is kept on disk."""
+        body = answer.body
+        self.memory.note_file(answer.url, answer.status)
+        self.site.answers_404 |= answer.status in MISSING
+        if answer.url == self.start_url:
+            self._learn_start_page(answer)
             self.start_response = response
         elif self.start_response is not None and body == self.start_response.body:
-            self.learned.shells.learn_false(url)
-        if kind is None and answer.ok and answer.content_type in HTML_TYPES and is_llms_url(url):
+            self.learned.shells.learn_false(answer.url)
+        if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(answer.url):
             self.false_answer = answer
-        if len(answer.body) >= SPOOLED_BYTES:
-            answer.spool = self.spool.keep(answer.body)
+        if len(body) >= SPOOLED_BYTES:
+            answer.spool = self.spool.keep(body)
             answer.body = b""
-        return answer
+
+    def _learn_start_page(self, answer: FetchResult) -> None:
+        state = self.known.state(page_key(answer.final_url))
+        is_other = state is not None and state.raw_hash != sha256(answer.body).digest()
+        has_validators = not {"etag", "last-modified"}.isdisjoint(answer.headers)
+        self._looks_for_llms_files = is_other  # one without validators may never be the same
+        self._looks_for_files = b"llms" in answer.body or (is_other and has_validators)
+
+
+def _answer(url: str, response: Response) -> FetchResult:
+    headers = text_headers(response)
+    body = response.body
+    kind = kind_of_response(response.status, headers, body)
+    message = f"HTTP status {response.status}" if kind else None
+    return FetchResult(
+        url, response.url, response.status, headers, body, error=kind, message=message
+    )
 
 
 # The components of a crawl that Scrapy makes.

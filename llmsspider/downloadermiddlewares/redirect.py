@@ -79,9 +79,10 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
     One to the page that named the redirecting address as its own passes the duplicate filter. One
     from a stored page to another spelling of its address is answered as that page: it did not move.
-    A `Refresh` header redirects, too. A circle on which the site sets cookies is entered once more
-    with them, and pages of that host are requested with them from then on; so is the first page of a
-    host that sets cookies, where it leads nowhere or asks something first.
+    A `Refresh` header redirects, too. Cookies that the site sets with a redirect go with the request
+    that it leads to. A circle on which it sets some is entered once more with them, and pages of that
+    host are requested with them from then on; so is the first page of a host that sets cookies, where
+    it leads nowhere or asks something first.
     """
 
     def __init__(self, settings: BaseSettings):
@@ -155,8 +156,7 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
     def _keep(self, place: str, cookies: dict[str, str]) -> None:
         """Request the pages of a host with cookies from now on."""
-        header = "; ".join(f"{name}={value}" for name, value in cookies.items())
-        self._cookies[place] = header
+        self._cookies[place] = _header(cookies)
 
     def _with_cookies(
         self, request: Request, response: Response, answer: Request
@@ -164,12 +164,15 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
         """Return the request for the page at the end of a circle with the cookies that were set on
         its way; None for any other redirect, and where it was sent cookies before.
         """
-        cookies = {**request.meta.get(COOKIES, {})}
-        if same_site(response.url, answer.url):
-            cookies |= _cookies_of(response)
+        before = request.meta.get(COOKIES, {})
+        fresh = _cookies_of(response) if same_site(response.url, answer.url) else {}
+        cookies = {**before, **fresh}
         answer.meta[COOKIES] = cookies
+        was_sent_all = "Cookie" in request.headers and not before
         is_circle = answer.url in answer.meta.get("redirect_urls", ())
-        if not (cookies and is_circle) or "Cookie" in request.headers:
+        if was_sent_all or not (cookies and is_circle):
+            if fresh:
+                answer.headers.setdefault("Cookie", _header(fresh))
             return None
         self._keep(host(answer.url), cookies)
         kept = {name: value for name, value in answer.meta.items() if name not in _OF_REDIRECTS}
@@ -195,6 +198,10 @@ def _cookies_of(response: Response) -> dict[str, str]:
     set_cookies = response.headers.getlist("Set-Cookie")[:MAX_COOKIES]
     pairs = (one.decode("latin-1").partition(";")[0].partition("=") for one in set_cookies)
     return {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
+
+
+def _header(cookies: dict[str, str]) -> str:
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
 
 
 def _leads_on(response: Response) -> bool:

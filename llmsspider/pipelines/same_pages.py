@@ -5,15 +5,18 @@ A page stands under names of an address and a text. Another one that has a name 
 page; so is one whose address, with a version or a query less, makes one of its names. Neither
 depends on which of the two is read first. Addresses are spellings of one by `urls.alike_key`; those
 of one Markdown file, whose links may lead to several of them, where they end alike; those of one
-directory where no list names the page (`/1-old-title`, `/1-new-title`).
+directory where no list names the page (`/1-old-title`, `/1-new-title`); one that has a segment more
+(`/print/guide`), and one with a query beside one without (`/view?id=7`).
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from llmsspider.items import content_hash
-from llmsspider.web.trees import replaced, tree_of
-from llmsspider.web.urls import alike_key, directory, loose_key
+from llmsspider.web.trees import axis_of, replaced, tree_of
+from llmsspider.web.urls import alike_key, directory, host, loose_key
 
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
@@ -25,8 +28,8 @@ ENDINGS = ("/index.html", "/index", ".html", ".htm", ".md", "/")
 """Ends of addresses in which spellings of one page differ."""
 
 MIN_SAME_CHARACTERS = 200
-"""Minimum length in characters of a text that two names in one directory have: notes that something
-is to come are written often.
+"""Minimum length in characters of a text that two names have which are no spellings of one: notes
+that something is to come are written often.
 """
 
 
@@ -62,7 +65,13 @@ class SamePages:
         words = content_hash(_DESTINATION.sub("](", page.content))
         own = _names(page, same, words)
         plainer = _plainer_names(page, bare, same, words)
+        of_host = f"{host(page.url)} {page.title} {words}"
         found = [self._first.setdefault(name, page.url) for name in own]
+        if "?" not in page.url:
+            self._first.setdefault(of_host, page.url)
+            own.append(of_host)
+        elif _may_be_copy(page):
+            plainer.append(of_host)
         found += [self._first.get(_beyond(name), page.url) for name in own]
         found += [self._first.get(name, page.url) for name in plainer]
         for name in plainer:
@@ -92,6 +101,25 @@ def _without_spelling(page: Text, bare: str) -> str:
     return content_hash(content.replace(address, bare))
 
 
+def _may_be_copy(page: Text) -> bool:
+    """Say whether a page may be one whose address is no spelling of its own."""
+    return len(page.content) >= MIN_SAME_CHARACTERS and not page.is_listed
+
+
+def _with_segment_less(url: str) -> Iterator[str]:
+    """Yield an address without each of its segments but languages and versions.
+
+    >>> list(_with_segment_less("https://e.com/en/print/a"))
+    ['https://e.com/en/a', 'https://e.com/en/print']
+    """
+    parts = urlsplit(url)
+    segments = parts.path.split("/")
+    for place, segment in enumerate(segments):
+        if segment and axis_of(segment) is None:
+            path = "/".join([*segments[:place], *segments[place + 1 :]])
+            yield urlunsplit(parts._replace(path=path))
+
+
 def _names(page: Text, same: str, words: str) -> list[str]:
     address = loose_key(page.url)
     names = [
@@ -101,7 +129,7 @@ def _names(page: Text, same: str, words: str) -> list[str]:
     ]
     if page.file is not None:
         names.append(f"{address.rpartition('/')[2]} {page.file}")
-    if len(page.content) >= MIN_SAME_CHARACTERS and not page.is_listed:
+    if _may_be_copy(page):
         names.append(f"{directory(page.url)}* {page.title} {words}")
         path, _, query = page.url.partition("?")
         prose = _BESIDE_PROSE.sub("", page.content) if query else ""
@@ -111,8 +139,12 @@ def _names(page: Text, same: str, words: str) -> list[str]:
 
 
 def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
-    """Return the names of pages that this one may be with a version, or a parameter, more."""
+    """Return the names of pages that this one may be with a version, a segment, or a parameter,
+    more.
+    """
     names = [f"{bare} {same}"] if bare != loose_key(page.url) else []
+    if _may_be_copy(page):
+        names += [f"{alike_key(other)} {words}" for other in _with_segment_less(page.url)]
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:

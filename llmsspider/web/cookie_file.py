@@ -1,20 +1,34 @@
 """The cookies of a session, from a file as browsers and their tools export it.
 
 Netscape's format (https://curl.se/docs/http-cookies.html), or JSON: a list of cookies, or an
-object that holds one as `cookies` (Playwright's storage state).
+object that holds one as `cookies` (Playwright's storage state); with the names of Cookie Quick
+Manager, too.
 """
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from http.cookiejar import Cookie, CookieJar
 from pathlib import Path
 from time import time
+from typing import Any
 from urllib.request import Request
 
 from llmsspider.errors import ArgumentsError
 
 _FIELDS = 7  # of a line: domain, with hosts below it, path, over https only, expiry, name, value
 _HTTP_ONLY = "#HttpOnly_"
+_QUICK_MANAGER = {
+    "Host raw": "domain",
+    "Path raw": "path",
+    "Name raw": "name",
+    "Content raw": "value",
+    "Expires raw": "expires",
+    "This domain only raw": "hostOnly",
+    "Send for raw": "secure",
+}
+"""Its names of what others call otherwise; it writes words for true and false."""
 
 
 def read_cookies(path: str) -> CookieJar:
@@ -58,9 +72,10 @@ def _of_lines(text: str) -> list[Cookie]:
         if len(fields) != _FIELDS or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
             continue
         domain, below, path, is_secure, expires, name, value = fields
-        wide = below.upper() == "TRUE"
-        secure = is_secure.upper() == "TRUE"
-        found.append(_cookie(domain, path, name, value, wide, secure, float(expires or 0)))
+        wide = _is_true(below)
+        found.append(
+            _cookie(domain, path, name, value, wide, _is_true(is_secure), float(expires or 0))
+        )
     return found
 
 
@@ -68,18 +83,36 @@ def _of_json(found: object) -> list[Cookie]:
     rows = found.get("cookies") if isinstance(found, Mapping) else found
     if not isinstance(rows, list):
         raise TypeError("no list of cookies")
-    return [
-        _cookie(
-            row["domain"],
-            row.get("path") or "/",
-            row["name"],
-            row["value"],
-            not row.get("hostOnly", not row["domain"].startswith(".")),
-            bool(row.get("secure")),
-            float(row.get("expirationDate") or row.get("expires") or 0),
-        )
-        for row in rows
-    ]
+    return [_of_row(row) for row in rows]
+
+
+def _of_row(row: Mapping[str, Any]) -> Cookie:
+    named = {_QUICK_MANAGER.get(key, key): value for key, value in row.items()}
+    domain = named["domain"].rpartition("://")[2].rstrip("/")
+    return _cookie(
+        domain,
+        named.get("path") or "/",
+        named["name"],
+        named["value"],
+        not _is_true(named.get("hostOnly", not domain.startswith("."))),
+        _is_true(named.get("secure")),
+        _seconds(named.get("expirationDate") or named.get("expires") or 0),
+    )
+
+
+def _is_true(value: object) -> bool:
+    return str(value).lower() == "true"
+
+
+def _seconds(expires: str | float) -> float:
+    """Return when a cookie expires in seconds since 1970; it is given so, or as a date in ISO 8601.
+
+    >>> _seconds("1970-01-02T00:00:00.000Z"), _seconds("12.5"), _seconds(0)
+    (86400.0, 12.5, 0.0)
+    """
+    with suppress(ValueError):
+        return float(expires)
+    return datetime.fromisoformat(str(expires)).timestamp()
 
 
 def _cookie(  # noqa: PLR0917

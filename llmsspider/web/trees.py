@@ -314,6 +314,22 @@ class Trees:
         elif own and self.is_known(url_query_cleaner(url, [own], remove=True)):
             self.language_parameter = own
 
+    def declared_foreign(
+        self, url: str, language: str | None, translations: Mapping[str, str]
+    ) -> str | None:
+        """Return the language that a page declares, where that is not the wanted one, which was
+        asked for or in which the page names another address; else None. What a start page in
+        another language than the wanted one declares counts for nothing: its site may tell nothing.
+        """
+        home = self.home_language or ""
+        wanted = self.language or home
+        is_language = language and _LANGUAGE.match(language.partition("-")[0])
+        if not is_language or same_language(wanted, language) or not same_language(wanted, home):
+            return None
+        others = (other for tag, other in translations.items() if same_language(wanted, tag))
+        is_translated = any(identity(other) != identity(url) for other in others)
+        return language if self.language or is_translated else None
+
     def _learn_named(self, wanted: str, url: str, translations: Mapping[str, str]) -> None:
         """Remember the translations of a page whose addresses do not show that they are some."""
         pages = {tag: identity(other) for tag, other in translations.items()}

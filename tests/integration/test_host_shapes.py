@@ -156,6 +156,24 @@ def test_a_page_that_sets_a_cookie_and_leads_nowhere_is_requested_twice(serve, r
         assert len(with_cookie) == (len(pages) if is_wall else 0)
 
 
+def test_a_page_that_looks_for_the_cookie_of_its_redirect_gets_it(serve, run_crawl):
+    def walled(path: str, body: str):
+        headers = {"Location": f"/check?to={path}", "Set-Cookie": "seen=1; Path=/"}
+        wall = Reply("", 302, headers=headers)
+        return lambda seen: body if "seen=1" in seen.headers.get("cookie", "") else wall
+
+    def check(seen):
+        if "seen=1" not in seen.headers.get("cookie", ""):
+            return html("Cookies", "<p>Switch cookies on.</p>")
+        return Reply("", 307, headers={"Location": seen.path.partition("to=")[2]})
+
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    pages["/"] = html("Home", f"<p>Home.</p>{links(*pages)}")
+    site = serve({path: walled(path, body) for path, body in pages.items()})
+    site.pages["/check"] = check
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == set(pages)
+
+
 def test_a_circle_without_cookies_stays_an_error(serve, run_crawl):
     circle = Reply("", 302, headers={"Location": "/d/a"})
     site = serve({"/": html("Home", f"<p>Home.</p>{links('/d/a')}"), "/d/a": circle})
@@ -265,6 +283,29 @@ def test_translations_are_those_that_pages_name_whatever_their_addresses(serve, 
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *english}
 
 
+@pytest.mark.parametrize(
+    ("head", "arguments"),
+    [
+        ('<meta property="og:locale" content="fr_FR">', {"language": "en"}),
+        ('<link rel="alternate" hreflang="en" href="/d/{name}">', {}),
+    ],
+    ids=["asked for one", "names the page in it"],
+)
+def test_a_page_that_declares_another_language_is_left_out(serve, run_crawl, head, arguments):
+    pages = {f"/d/{name}": page(name, links(f"/d/{name}/fra")) for name in NAMES}
+    pages["/d/"] = page("home", links(*pages, "/d/only"))
+    french = page("seulement").replace("lang='en'", "lang='fr'")
+    kept = {} if arguments else {"/d/only": french}
+    for name in NAMES:
+        declared = "" if arguments else " lang='fr'"
+        text = page(f"{name} autrement").replace(" lang='en'", declared)
+        pages[f"/d/{name}/fra"] = text.replace("</head>", f"{head.format(name=name)}</head>")
+    site = serve({**pages, "/d/only": french})
+    outcome = run_crawl(f"{site.url}/d/", arguments=arguments)
+    assert set(outcome.by_path(site.url)) == {"/d/", *(f"/d/{name}" for name in NAMES), *kept}
+    assert outcome.stats["llms/filtered/language"] == len(NAMES) + (not kept)
+
+
 @pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
 def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are_not(
     serve, run_crawl, are_copies
@@ -321,6 +362,24 @@ def test_a_start_page_that_moved_to_another_host_is_a_section_there(serve, run_c
     start = moved.url.replace("127.0.0.1", "localhost")
     found = run_crawl(f"{start}/").by_path(site.url)
     assert set(found) == {place, *pages}
+
+
+@pytest.mark.parametrize("kept", ["", "/v1/beta"], ids=["with its pages", "without a page"])
+def test_a_section_that_moves_is_told_as_moved_in_the_same_night(serve, run_crawl, kept):
+    old = ["/v1/", *(f"/v1/{name}" for name in NAMES)]
+    new = [path.replace("v1", "docs") for path in old]
+    site = serve({path: page(path, links(*old)) for path in old})
+    run_crawl(f"{site.url}/v1/")
+    for before, now in zip(old, new, strict=True):
+        site.pages[now] = page(before, links(*new))
+        if before != kept:
+            site.pages[before] = Reply("", 308, headers={"Location": now})
+    outcome = run_crawl(f"{site.url}/v1/")
+    found = outcome.by_path(site.url)
+    assert outcome.stats.get("llms/errors/http", 0) == bool(kept)
+    live = {path for path, document in found.items() if document["change"] != "deleted"}
+    assert (live == {*new}) == (not kept)
+    assert bool(found.get("/docs/", {}).get("moved_from")) == (not kept)
 
 
 @pytest.mark.parametrize("listed", ["nothing", "the pages", "what redirects"])
@@ -605,7 +664,37 @@ def cookie_rows(host: str) -> str:
     )
 
 
-@pytest.mark.parametrize("write", [cookie_lines, cookie_rows])
+def cookie_words(host: str) -> str:
+    return cookie_lines(host).replace("\t", "  ")
+
+
+def cookie_dates(host: str) -> str:
+    rows = json.loads(cookie_rows(host))
+    rows[1] |= {"expires": "2133-05-18T03:33:19.000Z"}
+    del rows[1]["expirationDate"]
+    return json.dumps({"cookies": rows})
+
+
+def cookies_of_quick_manager(host: str) -> str:
+    row = {
+        "Host raw": f"http://{host}/",
+        "Name raw": "session",
+        "Path raw": "/",
+        "Content raw": "secret-of-mine",
+        "Expires": "18-05-2133 03:33:19",
+        "Expires raw": "5155500799",
+        "Send for": "Any type of connection",
+        "Send for raw": "false",
+        "This domain only raw": "true",
+    }
+    deep = {"Name raw": "deep", "Path raw": "/d/", "Content raw": "yes", "Expires raw": "0"}
+    return json.dumps([row, row | deep])
+
+
+WRITTEN = [cookie_lines, cookie_rows, cookie_words, cookie_dates, cookies_of_quick_manager]
+
+
+@pytest.mark.parametrize("write", WRITTEN)
 def test_a_session_is_sent_from_a_file_and_never_shown(serve, run_crawl, tmp_path, write):
     def member(name: str):
         made = page(name, links("/d/beta"))

@@ -160,6 +160,11 @@ def test_a_damaged_byte_cuts_nothing(label):
     assert page.follow == ["https://example.com/x"]
 
 
+def test_a_page_knows_better_than_a_header_of_utf8():
+    body = page_of("中文文档说明我们使用这个程序", "gb2312").encode("gb2312")
+    assert "中文文档说明我们使用这个程序" in convert(body, URL, "utf-8").markdown
+
+
 def test_a_page_that_calls_itself_utf16_in_ascii_is_utf8():
     assert "説明" in convert(page_of("説明", "utf-16").encode(), URL, None).markdown
 

@@ -228,6 +228,8 @@ REFRESHES = {
     "seconds only": ("5", None),
     "url": ("0;url=/x", "https://docs.example.org/x"),
     "no url=": ("0; /x", "https://docs.example.org/x"),
+    "fractions": (".5;url=/x", "https://docs.example.org/x"),
+    "when the session ends": ("1800;url=/x", None),
 }
 
 

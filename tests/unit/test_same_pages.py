@@ -29,10 +29,15 @@ ONE = {
     "a parameter more": ("/view?page=7", "/view?page=7&wide=1"),
     "another last segment": ("/hc/1-old", "/hc/1-new"),
     "a version more": ("/guide/a", "/3.1/guide/a"),
+    "a segment more": ("/docs/a", "/print/docs/a"),
+    "a segment after it": ("/a.html", "/a/wide.html"),
+    "a page by its number": ("/docs/turn", "/view.action?pageId=7"),
 }
 TWO = {
     "other pages": ("/a/one", "/b/two"),
     "other parameters": ("/a/view?page=7", "/b/view?page=8&wide=1"),
+    "other segments": ("/vue/a", "/react/a"),
+    "another language": ("/guide/a", "/de/guide/a"),
 }
 
 

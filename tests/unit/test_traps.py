@@ -37,6 +37,8 @@ TRAPS = [
     ("discussion of a page", "/wiki/Help_talk:Guide", "action of a wiki"),
     ("page of somebody", "/index.php?title=User:Bob", "action of a wiki"),
     ("parameters in the path", "/a" + ";theme=dark;theme=light" * 3, "query"),
+    ("source of a page", "/bin/view/Main/Guide?raw=on", "form of a wiki"),
+    ("page as it was", "/bin/view.cgi/Main/Guide?rev=2", "form of a wiki"),
     ("page for print", "/guide?print=1", "action of a wiki"),
     ("page for print, so viewed", "/guide?view=print", "action of a wiki"),
     ("page as a file of a wiki", "/doku.php?id=a&do=export_pdf", "action of a wiki"),

@@ -71,7 +71,8 @@ def _read_little(meta: PageMeta, root: _Element, source: Source, joiner: Joiner)
 
 # What a page says about itself in its head, read from the tree that is parsed for its content.
 
-_REFRESH = re.compile(r"\s*+[\d.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
+_REFRESH = re.compile(r"\s*+\d{0,2}+(?:\.\d*+)?+\s*+[;,]\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
+"""A page that leads on after minutes is read until then: it ends a session."""
 MAX_TITLE = 1_000
 """Maximum length in characters of a title that is searched for the name of the site."""
 _SITE_NAMES = (

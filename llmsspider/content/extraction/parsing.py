@@ -402,23 +402,33 @@ def _flatten(element: _Element) -> None:
 def _decode_choice(body: bytes, encoding: str | None) -> tuple[bytes, str]:
     """Return the body in UTF-8, whatever it came in; what is damaged is U+FFFD, nothing is cut."""
     body, label = by_mark(body)
-    label = label or encoding or _declared(body)
-    name = resolved(label) if label else None
-    if name is not None and name.startswith("utf-16") and b"\0" not in body:
-        name = "utf-8"  # the tags of UTF-16 have zeros
-    if name is None and label is None:
+    name = _charset(body, label or encoding or _declared(body))
+    if name != "utf-8":
+        body = _as_utf8(body, name)
+    elif not _is_utf8(body):
+        body = _as_utf8(body, _charset_in_place_of_utf8(body))
+    return body.replace(b"\0", b""), "utf-8"
+
+
+def _charset(body: bytes, label: str | None) -> str:
+    """Return the decoder of a body by the label that it has, or else by its bytes."""
+    if label is None:
         name = "utf-8" if _is_mostly_utf8(body) else undeclared_charset(body) or "cp1252"
-    if name == "cp1252" or (name in CHARSETS and _THREE_BYTES.search(body)):
-        name = "utf-8" if not body.isascii() and _is_utf8(body) else name
-    if name in {None, "utf-8"}:
-        is_utf8 = body.isascii() or _is_utf8(body)
-        if is_utf8:
-            return body.replace(b"\0", b""), "utf-8"
-        if _MULTIBYTE.search(body):
-            name = "utf-8"
-        else:
-            name = resolved(_declared(body) or "") or undeclared_charset(body) or "cp1252"
-    return _as_utf8(body, name).replace(b"\0", b""), "utf-8"
+    else:
+        name = resolved(label) or "utf-8"
+    if name.startswith("utf-16") and b"\0" not in body:
+        return "utf-8"  # the tags of UTF-16 have zeros
+    may_be_utf8 = name == "cp1252" or (name in CHARSETS and _THREE_BYTES.search(body))
+    return "utf-8" if may_be_utf8 and _is_utf8(body) else name
+
+
+def _charset_in_place_of_utf8(body: bytes) -> str:
+    """Return the encoding of a body that is said to be UTF-8, and is not or is damaged."""
+    declared = resolved(_declared(body) or "")
+    is_other = declared not in {None, "utf-8"} and not _is_mostly_utf8(body)
+    if _MULTIBYTE.search(body) and not is_other:
+        return "utf-8"
+    return declared or undeclared_charset(body) or "cp1252"
 
 
 def _declared(body: bytes) -> str | None:
@@ -442,6 +452,8 @@ def _is_mostly_utf8(body: bytes) -> bool:
 
 
 def _is_utf8(body: bytes) -> bool:
+    if body.isascii():
+        return True
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:

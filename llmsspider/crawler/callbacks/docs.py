@@ -397,6 +397,7 @@ class Pages(UsesRun):
             refused=page.filtered
             or refused_by_page(meta, answer, self.config)
             or self.bounds.refusal_by_sample(request.url, page.page, self.documents.at)
+            or self.bounds.refusal_by_language(request.url, meta)
             or self.bounds.refusal_by_links(request.url, usable(page.page.follow)),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
