@@ -66,7 +66,7 @@ class FilterPipeline(RunComponent):
                 return Filtered(
                     "soft-404", "the same text the site shows for files it does not have"
                 )
-        duplicate = self._duplicate(item, source_hash)
+        duplicate = self._duplicate(item)
         if duplicate is None and self.limit.left == 0:
             self.coverage.incomplete("max_pages")
             return Filtered("max-pages", self.limit.refusal.rule)
@@ -84,11 +84,11 @@ class FilterPipeline(RunComponent):
         is_as_before = before is None or before.title == item.title
         return self.site.answers_404 and is_as_before and not loose_key(url).endswith("/404")
 
-    def _duplicate(self, item: Document, source_hash: str) -> Filtered | None:
+    def _duplicate(self, item: Document) -> Filtered | None:
         url = _address(item)
         file = item.fetched_url if item.origin == "markdown" else None
         listed = self.site.is_listed(url)
-        text = Text(url, item.title, item.content or "", source_hash, file, listed)
+        text = Text(url, item.title, item.content or "", file, listed)
         first = self._pages.first(text)
         if first is None:
             return None

@@ -21,6 +21,9 @@ from llmsspider.web.urls import alike_key, directory, host, loose_key
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
 
+_QUERY = re.compile("[?;]")
+"""What a query begins with, or the parameters of a path."""
+
 _BESIDE_PROSE = re.compile(r"^#.*$|!?\[[^\[\]]*\]\([^()]*\)|\s+", re.MULTILINE)
 """What differs in lists of one text, such as those that facets make: headings and links."""
 
@@ -39,12 +42,15 @@ class Text(NamedTuple):
     url: str
     title: str | None
     content: str
-    source_hash: str
-    """The hash of the text as it was before pipelines changed it."""
     file: str | None = None
     """The Markdown file that it was read from, whose links may lead to several of its spellings."""
     is_listed: bool = False
     """Whether a list names the address: others of its directory are no copies of it."""
+
+    @property
+    def may_be_copy(self) -> bool:
+        """Whether it may be a page whose address is no spelling of its own."""
+        return len(self.content) >= MIN_SAME_CHARACTERS and not self.is_listed
 
 
 class SamePages:
@@ -61,16 +67,15 @@ class SamePages:
         its own.
         """
         bare = self._bare(page.url)
-        same = _without_spelling(page, bare)
-        words = content_hash(_DESTINATION.sub("](", page.content))
-        own = _names(page, same, words)
-        plainer = _plainer_names(page, bare, same, words)
+        words = _words(page, bare)
+        own = _names(page, words)
+        plainer = _plainer_names(page, bare, words)
         of_host = f"{host(page.url)} {page.title} {words}"
         found = [self._first.setdefault(name, page.url) for name in own]
-        if "?" not in page.url:
+        if page.url == _path(page.url):
             self._first.setdefault(of_host, page.url)
             own.append(of_host)
-        elif _may_be_copy(page):
+        elif page.may_be_copy:
             plainer.append(of_host)
         found += [self._first.get(_beyond(name), page.url) for name in own]
         found += [self._first.get(name, page.url) for name in plainer]
@@ -81,29 +86,28 @@ class SamePages:
     def _bare(self, url: str) -> str:
         """Return an address without its version, else without its query, as `loose_key` does."""
         version = None if self._other_versions else tree_of(url).get("version")
-        return loose_key(replaced(url, version, None) if version else url.partition("?")[0])
+        return loose_key(replaced(url, version, None) if version else _path(url))
+
+
+def _path(url: str) -> str:
+    return _QUERY.split(url, maxsplit=1)[0]
 
 
 def _beyond(name: str) -> str:
     return f"more than {name}"
 
 
-def _without_spelling(page: Text, bare: str) -> str:
-    """Return the hash of a text in which the page's own address is `bare`, however it is spelled:
-    each spelling links to itself.
+def _words(page: Text, bare: str) -> str:
+    """Return the hash of a text without where its links lead, in which the page's own address is
+    `bare`, however it is spelled: each spelling names itself.
     """
+    content = _DESTINATION.sub("](", page.content)
     address = loose_key(page.url)
-    if address not in page.content:
-        return page.source_hash
-    content = page.content
-    for ending in ENDINGS:
-        content = content.replace(f"{address}{ending}", address)
-    return content_hash(content.replace(address, bare))
-
-
-def _may_be_copy(page: Text) -> bool:
-    """Say whether a page may be one whose address is no spelling of its own."""
-    return len(page.content) >= MIN_SAME_CHARACTERS and not page.is_listed
+    if address in content:
+        for ending in ENDINGS:
+            content = content.replace(f"{address}{ending}", address)
+        content = content.replace(address, bare)
+    return content_hash(content)
 
 
 def _with_segment_less(url: str) -> Iterator[str]:
@@ -120,34 +124,29 @@ def _with_segment_less(url: str) -> Iterator[str]:
             yield urlunsplit(parts._replace(path=path))
 
 
-def _names(page: Text, same: str, words: str) -> list[str]:
-    address = loose_key(page.url)
-    names = [
-        f"{address} {page.source_hash}",
-        f"{address} {same}",
-        f"{alike_key(page.url)} {words}",
-    ]
+def _names(page: Text, words: str) -> list[str]:
+    names = [f"{alike_key(page.url)} {words}"]
     if page.file is not None:
-        names.append(f"{address.rpartition('/')[2]} {page.file}")
-    if _may_be_copy(page):
+        names.append(f"{loose_key(page.url).rpartition('/')[2]} {page.file}")
+    if page.may_be_copy:
         names.append(f"{directory(page.url)}* {page.title} {words}")
-        path, _, query = page.url.partition("?")
-        prose = _BESIDE_PROSE.sub("", page.content) if query else ""
+        path = _path(page.url)
+        prose = _BESIDE_PROSE.sub("", page.content) if path != page.url else ""
         if len(prose) >= MIN_SAME_CHARACTERS:
             names.append(f"{path}? {content_hash(prose)}")
     return names
 
 
-def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
-    """Return the names of pages that this one may be with a version, a segment, or a parameter,
-    more.
+def _plainer_names(page: Text, bare: str, words: str) -> list[str]:
+    """Return the names of pages that this one may be with a version, a query, a segment, or a
+    parameter, more.
     """
-    names = [f"{bare} {same}"] if bare != loose_key(page.url) else []
-    if _may_be_copy(page):
-        names += [f"{alike_key(other)} {words}" for other in _with_segment_less(page.url)]
+    plainer = [bare] if bare != loose_key(page.url) else []
+    if page.may_be_copy:
+        plainer += _with_segment_less(page.url)
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:
         others = ("&".join(part for part in parameters if part is not one) for one in parameters)
-        names += [f"{alike_key(f'{place}?{other}')} {words}" for other in others]
-    return names
+        plainer += [f"{place}?{other}" for other in others]
+    return [f"{alike_key(url)} {words}" for url in plainer]

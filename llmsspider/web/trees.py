@@ -323,8 +323,9 @@ class Trees:
         """
         home = self.home_language or ""
         wanted = self.language or home
-        is_language = language and _LANGUAGE.match(language.partition("-")[0])
-        if not is_language or same_language(wanted, language) or not same_language(wanted, home):
+        if not language or not _LANGUAGE.match(language.partition("-")[0]):
+            return None
+        if same_language(wanted, language) or not same_language(wanted, home):
             return None
         others = (other for tag, other in translations.items() if same_language(wanted, tag))
         is_translated = any(identity(other) != identity(url) for other in others)

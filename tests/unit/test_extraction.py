@@ -218,10 +218,18 @@ def test_navigation_that_docfx_loads_is_followed(name):
     ]
 
 
-def test_the_index_of_exdoc_is_followed_from_any_page():
-    head = "<meta name='generator' content='ExDoc v0.32'><script defer src='dist/sidebar_items-E8.js'></script>"
+@pytest.mark.parametrize(
+    ("script", "pages"),
+    [
+        ("dist/sidebar_items-E8.js", ["/guide/index.html"]),
+        ("../menudata.js", ["/index.html", "/annotated.html", "/files.html"]),
+    ],
+    ids=["ExDoc", "Doxygen"],
+)
+def test_a_menu_that_a_script_holds_is_entered_beside_it_from_any_page(script, pages):
+    head = f"<script src='jquery.js'></script><script defer src='{script}'></script>"
     follow = read_metadata(html("<a href='#summary'>Summary</a>", head), URL, None).follow
-    assert follow[-1] == "https://docs.example.org/guide/index.html"
+    assert follow == [f"https://docs.example.org{page}" for page in pages]
 
 
 REFRESHES = {

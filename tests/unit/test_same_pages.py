@@ -6,7 +6,6 @@ from itertools import permutations
 
 import pytest
 
-from llmsspider.items import content_hash
 from llmsspider.pipelines.same_pages import MIN_SAME_CHARACTERS, SamePages, Text
 
 SITE = "https://docs.example.com"
@@ -15,7 +14,7 @@ LONG = "How a widget is turned, and what turns then. " * 6
 
 
 def text(path: str, content: str = LONG, **more) -> Text:
-    return Text(f"{SITE}{path}", "Turn", content, content_hash(content), **more)
+    return Text(f"{SITE}{path}", "Turn", content, **more)
 
 
 ONE = {
@@ -26,6 +25,7 @@ ONE = {
     "a segment again": ("/pro/", "/pro/pro/"),
     "a script before it": ("/pro/a", "/index.php/pro/a"),
     "a query more": ("/a", "/a?view=wide"),
+    "a parameter of its path": ("/a", "/a;theme=dark"),
     "a parameter more": ("/view?page=7", "/view?page=7&wide=1"),
     "another last segment": ("/hc/1-old", "/hc/1-new"),
     "a version more": ("/guide/a", "/3.1/guide/a"),

@@ -246,7 +246,12 @@ _LOADED = strings_of(
     "/html/head/meta[@property='docfx:navrel' or @property='docfx:tocrel' or @name='docfx:navrel'"
     " or @name='docfx:tocrel']/@content"
 )
-_SIDEBAR_ITEMS = strings_of("/html/head/script/@src[contains(., 'dist/sidebar_items')]")
+_SCRIPTS_OF_HEAD = strings_of("/html/head/script/@src")
+_MENUS = {
+    "dist/sidebar_items": ["index.html"],  # which leads to the first page
+    "menudata.js": ["index.html", "annotated.html", "files.html"],
+}
+"""Scripts that hold the navigation of ExDoc and Doxygen, and the pages beside them that lead on."""
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
@@ -254,13 +259,19 @@ def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
     no fragment, each once.
     """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
-    if source.may_hold(b"docfx:", b"sidebar_items"):
-        # the navigation of DocFX is another page; that of ExDoc a script, beside an index that
-        # leads to the first page
-        items = [src.partition("dist/sidebar_items")[0] for src in _SIDEBAR_ITEMS(root)]
-        hrefs = [*hrefs, *_LOADED(root), *(f"{folder}index.html" for folder in items[:1])]
+    if source.may_hold(b"docfx:", b"sidebar_items", b"menudata"):
+        # the navigation of DocFX is another page
+        hrefs = [*hrefs, *_LOADED(root), *_beside_menus(root)]
     hrefs = [*hrefs, *_UP(root)]
     return joiner.on_web([href.partition("#")[0] if "#" in href else href for href in hrefs])
+
+
+def _beside_menus(root: _Element) -> Iterator[str]:
+    for src in _SCRIPTS_OF_HEAD(root):
+        for script, names in _MENUS.items():
+            folder, found, _ = src.partition(script)
+            if found:
+                yield from (f"{folder}{name}" for name in names)
 
 
 def _routes(root: _Element, joiner: Joiner) -> list[str]:

@@ -53,7 +53,7 @@ _WORDS = (
     b"createapireference",
     b"#/", b"#!", b"data-llmsspider-route",
     b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
-    b"docfx:", b"sidebar_items",
+    b"docfx:", b"sidebar_items", b"menudata",
 )  # fmt: skip
 
 GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}
