@@ -66,8 +66,8 @@ OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
 PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
 """What asks for a page in its form for print, as the name of a parameter or as a value."""
 _OFF = frozenset({"0", "false", "no", "off"})
-_SHOWING = re.compile(r"/bin/view[./].*\?")
-"""How TWiki, Foswiki and XWiki show a page in another form, or as it was."""
+OF_TWIKI = "/bin/view"
+"""Where TWiki, Foswiki and XWiki show a page; with a query in another form, or as it was."""
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
 
@@ -128,7 +128,7 @@ def trap_reason(url: str) -> str | None:
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),
         ("calendar", lambda: _is_calendar(parameters)),
-        ("form of a wiki", lambda: _SHOWING.search(url) is not None),
+        ("form of a wiki", lambda: bool(parameters) and OF_TWIKI in parts.path),
         ("action of a wiki", lambda: _is_of_wiki(segments, parameters)),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )

@@ -67,9 +67,10 @@ class SamePages:
         its own.
         """
         bare = self._bare(page.url)
-        words = _words(page, bare)
-        own = _names(page, words)
-        plainer = _plainer_names(page, bare, words)
+        same = _without_spelling(page, bare)
+        words = content_hash(_DESTINATION.sub("](", page.content))
+        own = _names(page, same, words)
+        plainer = _plainer_names(page, bare, same, words)
         of_host = f"{host(page.url)} {page.title} {words}"
         found = [self._first.setdefault(name, page.url) for name in own]
         if page.url == _path(page.url):
@@ -97,11 +98,11 @@ def _beyond(name: str) -> str:
     return f"more than {name}"
 
 
-def _words(page: Text, bare: str) -> str:
-    """Return the hash of a text without where its links lead, in which the page's own address is
-    `bare`, however it is spelled: each spelling names itself.
+def _without_spelling(page: Text, bare: str) -> str:
+    """Return the hash of a text in which the page's own address is `bare`, however it is spelled:
+    each spelling links to itself.
     """
-    content = _DESTINATION.sub("](", page.content)
+    content = page.content
     address = loose_key(page.url)
     if address in content:
         for ending in ENDINGS:
@@ -124,10 +125,11 @@ def _with_segment_less(url: str) -> Iterator[str]:
             yield urlunsplit(parts._replace(path=path))
 
 
-def _names(page: Text, words: str) -> list[str]:
-    names = [f"{alike_key(page.url)} {words}"]
+def _names(page: Text, same: str, words: str) -> list[str]:
+    address = loose_key(page.url)
+    names = [f"{address} {same}", f"{alike_key(page.url)} {words}"]
     if page.file is not None:
-        names.append(f"{loose_key(page.url).rpartition('/')[2]} {page.file}")
+        names.append(f"{address.rpartition('/')[2]} {page.file}")
     if page.may_be_copy:
         names.append(f"{directory(page.url)}* {page.title} {words}")
         path = _path(page.url)
@@ -137,16 +139,15 @@ def _names(page: Text, words: str) -> list[str]:
     return names
 
 
-def _plainer_names(page: Text, bare: str, words: str) -> list[str]:
+def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
     """Return the names of pages that this one may be with a version, a query, a segment, or a
     parameter, more.
     """
-    plainer = [bare] if bare != loose_key(page.url) else []
-    if page.may_be_copy:
-        plainer += _with_segment_less(page.url)
+    plainer = list(_with_segment_less(page.url)) if page.may_be_copy else []
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:
         others = ("&".join(part for part in parameters if part is not one) for one in parameters)
         plainer += [f"{place}?{other}" for other in others]
-    return [f"{alike_key(url)} {words}" for url in plainer]
+    names = [f"{alike_key(url)} {words}" for url in plainer]
+    return names if bare == loose_key(page.url) else [f"{bare} {same}", *names]
