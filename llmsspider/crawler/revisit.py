@@ -63,9 +63,6 @@ class Night(NamedTuple):
     proof: str | None
 
 
-LEAST_FIELDS = 7
-"""Number of fields that older histories have."""
-
 Claim = Literal["named", "silent", "none"]
 """What a witness said of a page before it was requested: it is another one, it is as it was, or
 nothing.
@@ -178,7 +175,7 @@ class Ledger:
         found = kept if isinstance(kept, Mapping) else {}
         self.has_same_settings = found.get("settings") == self.settings
         for name, values in found.items():
-            if isinstance(values, list) and LEAST_FIELDS <= len(values) <= len(fields(History)):
+            if isinstance(values, list) and len(values) == len(fields(History)):
                 self.histories[str(name)] = History(*values)
         with suppress(AttributeError, KeyError, TypeError, ValueError):
             self.checked = {
@@ -236,20 +233,17 @@ class Ledger:
         Sampled are those that were requested longest ago, so many that each page is within `bound`
         runs; before them those that link to pages which a witness names no more (`linking`).
         """
-        past = {one.name: self.histories.get(one.name, History()) for one in self.witnesses}
-        found = [one for one in self.witnesses if past[one.name].bound]
-        if any(len(one.pages) < LEAST_SHARE * past[one.name].pages for one in found):
+        found = [one for one in self.witnesses if self._past(one).bound]
+        if any(len(one.pages) < LEAST_SHARE * self._past(one).pages for one in found):
             return {}
         named = {one.name: self._named(one, pages) for one in self.witnesses}
         self._believed = sorted(
-            found, key=lambda one: (past[one.name].bound < inf, len(named[one.name]))
+            found, key=lambda one: (self._past(one).bound < inf, len(named[one.name]))
         )
         self._bound = bound
         why = self._reasons(pages, named)
         unasked = {key for key, reason in why.items() if reason == "left out"}
-        is_deploy = any(one.stamp != past[one.name].stamp for one in self.witnesses)
-        first = linking(self._lost(pages, named))
-        sample = self._sample(unasked, pages, DEPLOY_SAMPLE if is_deploy else 1, first)
+        sample = self._sample(unasked, pages, linking(self._lost(pages, named)))
         self.unasked = unasked.difference(sample)
         if not sample:
             self.by = None
@@ -257,16 +251,17 @@ class Ledger:
         self.by = self._believed[0]
         return why | dict.fromkeys(sample, "sampled")
 
+    def _past(self, witness: Witness) -> History:
+        return self.histories.get(witness.name, History())
+
     def _sample(
-        self,
-        unasked: Collection[bytes],
-        pages: Mapping[bytes, str],
-        times: int,
-        first: Collection[bytes],
+        self, unasked: Collection[bytes], pages: Mapping[bytes, str], first: Collection[bytes]
     ) -> list[bytes]:
-        """Choose so `times` as many as are due of the pages that nothing else asks for, `first`
-        ones, then the longest ago.
+        """Choose as many as are due, more after a deploy, of the pages that nothing else asks for:
+        `first` ones, then the longest ago.
         """
+        is_deploy = any(one.stamp != self._past(one).stamp for one in self.witnesses)
+        times = DEPLOY_SAMPLE if is_deploy else 1
         share = sum(1 / self._bound_of(key, pages[key]) for key in unasked)
         order = sorted(
             unasked,
@@ -453,18 +448,13 @@ class Ledger:
     @property
     def proof(self) -> str | None:
         """What the witness that pages are left out by has shown, else the best one, in words."""
+        known = [one for one in self.witnesses if one.name in self.histories]
         if self.by is not None:
-            return f"{self.by.name}, {self.histories[self.by.name].described}"
-        return None if self._best is None else f"{self._best[0]}, {self._best[1].described}"
+            known = [self.by]
 
-    @property
-    def _best(self) -> tuple[str, History] | None:
-        """The witness of this run that has proven most, and its history."""
-        found = [
-            (one.name, self.histories[one.name])
-            for one in self.witnesses
-            if one.name in self.histories
-        ]
-        return max(
-            found, key=lambda one: (one[1].bound, one[1].pages > 0, one[1].nights), default=None
-        )
+        def shown(witness: Witness) -> tuple[float, bool, int]:
+            history = self.histories[witness.name]
+            return history.bound, history.pages > 0, history.nights
+
+        best = max(known, key=shown, default=None)
+        return f"{best.name}, {self.histories[best.name].described}" if best is not None else None

@@ -130,13 +130,6 @@ def test_a_page_carries_the_moment_that_a_sitemap_says(lastmod, page, modified, 
     assert witness.stands_in(page, URLS[1], modified) is stands
 
 
-def test_histories_of_an_older_version_are_read():
-    ledger = Ledger()
-    ledger.remember({"index": [4, 1, 1, 1, 0, "1", 6]})
-
-    assert ledger.histories["index"].bound == inf
-
-
 def test_a_change_that_was_not_named_is_a_mistake_and_the_proof_takes_twice_as_long():
     nights = Nights()
     for editions, changed in (({}, ()), ({2: 2}, (2,)), ({2: 2}, ()), ({2: 2}, ())):

@@ -46,16 +46,13 @@ logger = logging.getLogger(__name__)
 
 
 class FullTextRecord(NamedTuple):
-    """The address of a page, what the store keeps of it or why it could not be read.
-
-    It is as stored (`confirmed`), or says the same in another form (`is_same`, None where the texts
-    decide).
+    """The address of a page, what the store keeps of it or why it could not be read; it is as stored
+    where it is `confirmed`.
     """
 
     url: str
     record: PageRecord | Exception
     confirmed: bool = False
-    is_same: bool | None = None
 
 
 FULL_TEXT_BATCH = 16  # pages of a full-text file that are read at a time
@@ -232,7 +229,7 @@ class FullTextPages(UsesRun):
     def _results(self, records: list[FullTextRecord], full_text: FullText) -> Iterator[Any]:
         file = full_text.url
         of_file = Request(file)
-        for url, record, confirmed, is_same in records:
+        for url, record, confirmed in records:
             if isinstance(record, Exception):
                 self.report.failed(url, "parse", str(record))
                 continue
@@ -251,8 +248,6 @@ class FullTextPages(UsesRun):
                 self.suspects.see(suspect)
                 yield from self.documents.kept_as_suspect(record, of_file, suspect)
             else:
-                if not (confirmed or is_same):  # one that says the same has kept it
-                    self.documents.keep_text(record, is_same=is_same)
                 yield from self.documents.with_links(record, of_file, confirmed=confirmed)
 
     def _may_be_cut(self, url: str, full_text: FullText) -> bool:
@@ -359,9 +354,8 @@ class FullTextPages(UsesRun):
         record = self.records.of_full_text(
             found, of_text, url=url, title=title, file=file, entry=entry
         )
-        if is_same:
-            self.documents.keep_text(record, is_same=True)
-        return FullTextRecord(url, record, is_same=is_same)
+        self.documents.keep_text(record, is_same=is_same)
+        return FullTextRecord(url, record)
 
     def _from_html(self, url: str, answer: PageResponse, html: PageResult | None) -> FullTextRecord:
         """Return the record of a page's HTML, the stored one where there is no result."""
@@ -373,6 +367,7 @@ class FullTextPages(UsesRun):
         self.reader.count(url, html.page)
         entry = self.site.entries.get(identity(url))
         record = self.records.of_response(answer, html, depth=0, by="llms-full.txt", entry=entry)
+        self.documents.keep_text(record)
         return FullTextRecord(url, record)
 
     def _same_as_stored(self, page: FullPage, url: str, file: FullText) -> PageRecord | None:
