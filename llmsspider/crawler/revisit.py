@@ -372,9 +372,7 @@ class Ledger:
             history.stamp = witness.stamp
             history.pages = len(witness.pages)
             if not history.holds_text:
-                borne_out = len(self.carried[witness.name] & asked.keys())
-                is_carried = borne_out >= LEAST_SHARE * len(asked) > 0
-                history.holds_text = is_carried or _holds_text(witness, asked, text_of)
+                history.holds_text = self._is_borne_out(witness, asked, text_of)
         for name in self.histories.keys() - claims.keys():
             self.histories[name].stamp = ""  # it is not there any more
         for key in failed:
@@ -383,6 +381,14 @@ class Ledger:
             for key in asked.keys() - set(failed):
                 self._check(key, asked[key], claims, changes)
         return lines
+
+    def _is_borne_out(
+        self, witness: Witness, asked: Mapping[bytes, str], text_of: Callable[[bytes], str]
+    ) -> bool:
+        """Say whether nearly all pages carry what a witness says, or it has their words."""
+        borne_out = len(self.carried[witness.name] & asked.keys())
+        is_carried = borne_out >= LEAST_SHARE * len(asked) > 0
+        return is_carried or _holds_text(witness, asked, text_of)
 
     def _judge(
         self,
