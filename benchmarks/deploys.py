@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class Repository:
 
     def __init__(self, folder: str):
         self._folder = folder
+        self._lock = threading.Lock()
         self._blobs = subprocess.Popen(
             ["git", "-C", folder, "cat-file", "--batch"],
             stdin=subprocess.PIPE,
@@ -52,10 +54,11 @@ class Repository:
         """Return the content of a file by its object's name."""
         assert self._blobs.stdin is not None
         assert self._blobs.stdout is not None
-        self._blobs.stdin.write(f"{name}\n".encode())
-        self._blobs.stdin.flush()
-        size = int(self._blobs.stdout.readline().split()[2])
-        return self._blobs.stdout.read(size + 1)[:-1]
+        with self._lock:  # the server answers in several threads
+            self._blobs.stdin.write(f"{name}\n".encode())
+            self._blobs.stdin.flush()
+            size = int(self._blobs.stdout.readline().split()[2])
+            return self._blobs.stdout.read(size + 1)[:-1]
 
     def files(self, commit: str) -> dict[str, str]:
         """Return the names of the objects of a commit's files, by path; links to folders are followed."""
