@@ -115,12 +115,12 @@ def test_section_roots_beside_a_link_source_are_samples(ending):
 
 def test_link_sources_go_on_while_they_show_unseen_urls_up_to_their_share():
     sources = LinkSources()
-    taken = 0
-    for number in range(400):
+    taken = []
+    for number in range(1, 401):
         if sources.wanted(f"https://e.com/d{number}/p"):
-            taken += 1
+            taken.append(number)
             sources.report(1)
-    assert MIN_SAMPLES < taken <= 20
+    assert taken == [*range(1, MIN_SAMPLES + 1), *range(80, 401, 20)]
 
 
 some_pages = st.builds(

@@ -82,6 +82,10 @@ def test_a_start_page_that_fails_keeps_the_section():
     assert before.section_of(failed) == "https://e.com/docs/3.1/"
     assert before.after(failed, None).declared == ("/docs/", "it says so")
     assert before.section_of(Discovery(answer(START), START)) == START
+    other = "https://e.com/other/"
+    failed_too = FetchResult(other, other, 0, error="network")
+    assert before.section_of(Discovery(failed_too, other)) == other
+    assert StartHistory(START).section_of(failed) == START
     again = StartHistory().after(Discovery(answer("https://e.com/docs/intro"), START), None)
     assert again.led_elsewhere(answer("https://e.com/docs/intro"), [302]) is None, (
         "it always led there"
