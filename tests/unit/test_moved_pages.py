@@ -243,6 +243,11 @@ def test_pages_that_are_merged_into_one(gone, moved, former, is_new):
     assert sorted(found.get("whole", [])) == former
 
 
+def test_a_page_that_had_the_words_before_is_none_that_others_are_merged_into():
+    texts = {**PARTS, "whole": WHOLE}
+    assert paired(texts, {"whole": f"{WHOLE} {words_of('more', 90)}"}, gone="one two") == {}
+
+
 def test_a_merged_page_has_the_text_of_those_that_are_gone():
     stored = known(one=PARTS["one"], two=PARTS["two"])
     for path in ("one", "two"):

@@ -26,6 +26,7 @@ ONE = {
     "a script before it": ("/pro/a", "/index.php/pro/a"),
     "a query more": ("/a", "/a?view=wide"),
     "a parameter of its path": ("/a", "/a;theme=dark"),
+    "a parameter more than two": ("/view?page=7&size=2", "/view?page=7&wide=1&size=2"),
     "a parameter more": ("/view?page=7", "/view?page=7&wide=1"),
     "another last segment": ("/hc/1-old", "/hc/1-new"),
     "a version more": ("/guide/a", "/3.1/guide/a"),
@@ -117,6 +118,12 @@ def test_a_page_that_names_its_own_address(path):
     names = f"{SHORT} See {SITE}{{}} and there."
     assert pages.first(text("/a", names.format("/a"))) is None
     assert pages.first(text(path, names.format(path))) == f"{SITE}/a"
+
+
+def test_pages_that_name_their_own_addresses_and_say_other_things_are_two():
+    pages = SamePages(other_versions=False)
+    assert pages.first(text("/a", f"{SHORT} See {SITE}/a there.")) is None
+    assert pages.first(text("/a?tab=2", f"Back. See {SITE}/a?tab=2 there.")) is None
 
 
 def test_a_parameter_does_not_make_one_page_of_texts_with_other_links():
