@@ -36,6 +36,7 @@ class Command(OneLineCommand):
         """Search and print."""
         from llmsspider.answers.embedding import embedder_of
         from llmsspider.answers.library import DEFAULT_LIMIT, MAX_RESULTS, Library
+        from llmsspider.items import THIRD_PARTY
         from llmsspider.output import printable
 
         if len(args) < 2:
@@ -54,6 +55,8 @@ class Command(OneLineCommand):
             _note(found.note)
         if not found.results:
             self.exitcode = 1
+        elif not opts.json:
+            sys.stdout.write(f"{THIRD_PARTY}\n\n")
         for place, result in enumerate(found.results, 1):
             if opts.json:
                 row = {

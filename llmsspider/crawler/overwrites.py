@@ -39,6 +39,7 @@ _SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
 _WORD = re.compile(r"\w+")
 _SIGNS = re.compile(r"[^\s!-/:->@\[-`{-~]+")  # letters, question marks, all beyond ASCII
+_BEYOND = re.compile(r"[^A-Za-z]+")
 _ERROR = re.compile(
     r"Traceback \(most|(?:Error|Exception)\b|Fatal error|^[ \t]*+at [\w.$<>]++\(", re.MULTILINE
 )
@@ -122,16 +123,12 @@ def _has_lost_letters(before: str, now: str) -> bool:
         return False
     known = set(before)
     garbled = {
-        _ascii_letters(word)
+        _BEYOND.sub("", word)
         for word in _SIGNS.findall(now)
         if "?" in word.strip("?") or not known.issuperset(word)
     }
-    had = {_ascii_letters(word) for word in _SIGNS.findall(before) if not word.isascii()}
-    return len(spelled) >= _SPELLED or not garbled.isdisjoint(had - {""})
-
-
-def _ascii_letters(word: str) -> str:
-    return re.sub(r"[^A-Za-z]", "", word)
+    had = {_BEYOND.sub("", word) for word in _SIGNS.findall(before) if not word.isascii()} - {""}
+    return len(spelled) >= _SPELLED or not garbled.isdisjoint(had)
 
 
 def _breaks_off(before: str, now: str) -> bool:
@@ -211,9 +208,8 @@ class Overwrites:
 
     def _is_of_another(self, page: Rewriting) -> bool:
         """Say whether it has the text that another page had, which has another one now."""
-        return any(
+        return resemblance(page.now, page.before) < _UNLIKE and any(
             resemblance(page.now, other.before) >= _ALIKE
-            and resemblance(page.now, page.before) < _UNLIKE
             for other in _near(self._by_before, page.now)
         )
 

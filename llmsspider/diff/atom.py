@@ -11,6 +11,7 @@ from lxml import etree
 from llmsspider.diff.compare import Hunk, Words
 from llmsspider.diff.render import headline, in_words, lines_of
 from llmsspider.diff.source import SourceChanges
+from llmsspider.items import THIRD_PARTY
 from llmsspider.web.text import xml_text
 
 ATOM = "http://www.w3.org/2005/Atom"
@@ -48,7 +49,7 @@ def updated_feed(existing: bytes | None, changes: SourceChanges, url: str, now: 
     feed = etree.Element(f"{{{ATOM}}}feed", nsmap={None: ATOM})
     _add(feed, "id", feed_id)
     _add(feed, "title", f"Changes of {changes.source}")
-    _add(feed, "subtitle", headline(changes))
+    _add(feed, "subtitle", f"{headline(changes)}. {THIRD_PARTY}")
     _add(feed, "updated", at)
     _add(feed, "link", rel="alternate", href=url)
     _add(_add(feed, "author"), "name", changes.source)

@@ -9,6 +9,7 @@ from llmsspider.content.extraction.formats import escape
 from llmsspider.content.markdown.commonmark import fence_for
 from llmsspider.diff.compare import Hunk
 from llmsspider.diff.source import Kind, PageChange, SourceChanges
+from llmsspider.items import THIRD_PARTY
 
 MARKS: dict[Kind, str] = {"new": "+", "changed": "~", "moved": ">", "deleted": "-"}
 MAX_FOLDED = 5  # folded lines that are shown by name
@@ -48,6 +49,8 @@ def in_words(page: PageChange) -> list[str]:
 def text(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
     """Yield the lines for a terminal."""
     yield f"{changes.source}: {headline(changes)}"
+    if changes.pages:
+        yield THIRD_PARTY
     for section, pages in changes.by_section().items():
         yield f"\n{section}"
         for page in pages:
@@ -83,7 +86,7 @@ def _hunk_text(hunk: Hunk) -> Iterator[str]:
 
 def markdown(changes: SourceChanges, *, summary: bool = False) -> Iterator[str]:
     """Yield the lines of a Markdown document."""
-    yield f"# Changes of {changes.source}\n\n{headline(changes)}."
+    yield f"# Changes of {changes.source}\n\n{headline(changes)}.\n\n{THIRD_PARTY}"
     for section, pages in changes.by_section().items():
         yield f"\n## {section}\n"
         for page in pages:

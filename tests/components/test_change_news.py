@@ -20,6 +20,7 @@ from stores import NAME, SITE, Place, record
 from llmsspider.diff import webhook
 from llmsspider.diff.atom import ATOM, MAX_ENTRIES, MAX_PER_RUN, NotAFeedError, updated_feed
 from llmsspider.diff.source import SourceChanges, changes_since
+from llmsspider.items import THIRD_PARTY
 from llmsspider.store import Store
 from llmsspider.web.addresses import AllowedAddresses
 
@@ -68,6 +69,7 @@ def test_a_feed_grows_at_its_front_and_repeats_nothing(store: Store):
     root = etree.fromstring(second)
     assert root.findtext(f"{{{ATOM}}}id") == "urn:llmsspider:e.com%2Fdocs"
     assert len(set(said(second, "id"))) == 4
+    assert THIRD_PARTY in root.findtext(f"{{{ATOM}}}subtitle")
     links = [entry.find(f"{{{ATOM}}}link").get("href") for entry in entries(second)]
     assert links == [SITE + "a", SITE + "b", SITE + "a", SITE + "b"]
 

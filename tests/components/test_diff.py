@@ -13,7 +13,7 @@ from sqlalchemy import update
 from stores import NAME, SITE, Place, record
 
 from llmsspider.diff.source import changes_since
-from llmsspider.items import LlmsEntry
+from llmsspider.items import THIRD_PARTY, LlmsEntry
 from llmsspider.store import Store
 from llmsspider.store.schema import change
 
@@ -67,7 +67,7 @@ def test_the_last_run_is_told_in_words(folder: Path, scrapy: Scrapy):
     done = scrapy(folder, "diff", NAME)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        f"{NAME}: 1 new, 1 changed, 1 moved, 1 deleted\n"
+        f"{NAME}: 1 new, 1 changed, 1 moved, 1 deleted\n{THIRD_PARTY}\n"
         "\n"
         "Guides\n"
         f"  ~ Guide  {SITE}guide\n"
@@ -208,6 +208,7 @@ def test_documents_are_written(folder: Path, scrapy: Scrapy, format_: str, expec
     assert (done.returncode, done.stdout) == (0, "")
     text = (folder / "out").read_text()
     assert [part for part in expected if part not in text] == []
+    assert text.index(THIRD_PARTY) < text.index("Api/New")
     short = scrapy(folder, "diff", NAME, "--format", format_, "--summary").stdout
     assert "Api/New" in short
     assert "20 seconds" not in short

@@ -73,11 +73,11 @@ def test_an_agent_reads_what_it_is_and_where_to_look(store: Store, tmp_path: Pat
     ]
     assert front(folder) == {
         "name": "e-com-docs",
-        "description": "Documentation of Example: docs. How to use it. "
+        "description": 'Documentation of Example: docs, which says: "How to use it." '
         "Use it for questions and code about Example: docs: First steps, API.",
     }
     skill = (folder / "SKILL.md").read_text()
-    assert "# Example: docs\n\nHow to use it.\n" in skill
+    assert f"\n{THIRD_PARTY}\n\n# Example: docs\n\nHow to use it.\n" in skill
     assert (
         "### First steps\n\n- [Install it](references/first-steps.md): on every system\n" in skill
     )

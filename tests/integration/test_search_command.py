@@ -13,6 +13,7 @@ from stores import SITE, Place, record
 
 from llmsspider import search
 from llmsspider.answers.library import Library
+from llmsspider.items import THIRD_PARTY
 from llmsspider.store import Stores
 
 MANY = 12
@@ -52,7 +53,7 @@ def test_a_crawl_keeps_the_index_in_step_and_the_command_finds(
         row["url"]
     ]
     shown = asked(tmp_path, "docs", "request", "waits").stdout
-    assert shown.startswith(f"1. Timeouts\n   {site.url}/timeouts\n")
+    assert shown.startswith(f"{THIRD_PARTY}\n\n1. Timeouts\n   {site.url}/timeouts\n")
 
 
 def test_what_a_site_says_never_steers_the_terminal(tmp_path: Path):

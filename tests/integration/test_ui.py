@@ -72,6 +72,8 @@ def test_sources_pages_search_and_changes(site, tmp_path):
         for view in ("/search?q=wait", link[1], f"{link[1]}&tab=raw", "/night?source=docs"):
             text = page.ask(view)[1]
             assert text.index(THIRD_PARTY) < text.index("sixty"), view
+        source = page.ask("/source?name=docs")[1]
+        assert source.index(THIRD_PARTY) < source.index(">Waiting<")
         assert page.ask("/page?id=nothing")[0] == 400
         assert page.ask("/nowhere")[0] == 404
 
