@@ -197,7 +197,7 @@ class Traffic:
                 return
         is_own = same_site(request.url, self._page.url)
         kind = request.resource_type
-        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or self._is_read(request):
+        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or self.is_read(request):
             self.files[request.url] = None
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
@@ -230,11 +230,13 @@ class Traffic:
         self._ends(request)
         self._note(request, request.failure or "it failed")
 
-    def _is_read(self, request: Request) -> bool:
-        return self.reads_frames and is_framed(request)
+    def is_read(self, request: Request) -> bool:
+        """Return whether a request is for the document of a frame that is read."""
+        is_own = host(request.url) == host(self._page.url)
+        return self.reads_frames and is_own and is_framed(request)
 
     def _note(self, request: Request, why: str) -> None:
-        is_needed = request.resource_type in DATA | {"script"} or self._is_read(request)
+        is_needed = request.resource_type in DATA | {"script"} or self.is_read(request)
         if is_needed and len(self.failed) < MAX_NOTED:
             self.failed[request.url] = why
 
@@ -453,8 +455,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
 
         async def answer(route: Route) -> None:
             of_frame = is_framed(route.request)
-            is_read = traffic.reads_frames and host(route.request.url) == host(page.url)
-            if (of_frame and not is_read) or route.request in traffic.refused:
+            is_unread = of_frame and not traffic.is_read(route.request)
+            if is_unread or route.request in traffic.refused:
                 await route.fulfill(status=204)
             elif unsent and route.request.resource_type == "document" and not of_frame:
                 headers, body = unsent.pop()

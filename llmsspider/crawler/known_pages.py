@@ -229,10 +229,9 @@ class KnownPages:
         return (
             self.trusted
             and state is not None
-            and state.content_hash is not None
+            and self.is_usable(state)
             and state.raw_hash == bytes.fromhex(raw_hash)
             and state.fetched_url == fetched_url
-            and state.extractor_version == self.extractor_version
         )
 
     def moved(self, key: bytes, target: bytes, *, for_good: bool = True) -> None:

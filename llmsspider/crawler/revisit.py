@@ -26,8 +26,6 @@ witnesses one.
 """
 MAX_MISTAKES = 5
 """Number of mistakes after which the number of nights stays what it is. A stamp may make none."""
-MAX_DOUBLINGS = 10
-"""Number of times that the bound of a witness doubles before it is proven."""
 MAX_AGE = 1000
 """Number of runs after which a page that is not met any more is forgotten."""
 MIN_SAMPLE = 3
@@ -101,7 +99,7 @@ class History:
         least_active = 1 if self.pages else STAMP_NIGHTS
         if self.holds_text or self.active >= least_active:
             return inf
-        return 2 << min(self.nights - needed, MAX_DOUBLINGS)
+        return 2 << (self.nights - needed)
 
     @property
     def described(self) -> str:
