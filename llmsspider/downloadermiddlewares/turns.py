@@ -41,8 +41,8 @@ AWAY_SECS = 30.0
 """How long PostgreSQL may take to answer, and how long it is left alone where it did not."""
 
 UNCERTAIN = 2
-"""So many times the distance is kept while PostgreSQL does not answer: it may be slow, or away from
-this machine alone, and another machine goes on.
+"""So many times the distance is kept while PostgreSQL does not answer, and for as long after it did
+again: it may be slow, or away from this machine alone, and another machine goes on.
 """
 
 _TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
@@ -141,16 +141,24 @@ class SharedTurns:
         self._options: MutableMapping[str, Any] = {}
         self._connection: AsyncConnection[Any] | None = None
         self._lock = asyncio.Lock()
-        self._away_until = 0.0
+        self._away_until = -AWAY_SECS
         self._failed = False
+        self._last: dict[str, float] = {}
+        """The last turns that PostgreSQL gave, by host."""
 
     async def reserve(self, host: str, distance_secs: float, earliest: float) -> float:
         """Take the next turn, as `Turns.reserve` does."""
-        secs = await self._ask(host, distance_secs, earliest - monotonic())
+        slower = distance_secs * UNCERTAIN if self._url else distance_secs
+        is_sure = monotonic() >= self._away_until + AWAY_SECS
+        kept = distance_secs if is_sure else slower
+        secs = await self._ask(host, kept, earliest - monotonic())
         if secs is not None:
-            return monotonic() + secs
-        kept = distance_secs * UNCERTAIN if self._url else distance_secs
-        return self._file.reserve(host, kept, earliest)
+            self._last[host] = monotonic() + secs
+            return self._last[host]
+        following = self._last.get(host, earliest - slower) + slower
+        return self._file.reserve(
+            host, slower, max(earliest, min(following, monotonic() + FARTHEST_SECS))
+        )
 
     async def close(self) -> None:
         """Close file and connection; idempotent."""

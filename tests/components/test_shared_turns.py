@@ -7,6 +7,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
+import psycopg
 import pytest
 from engine_crawl import EngineOutcome, engine_crawl
 from loopback import Arrived, loopback
@@ -77,10 +78,11 @@ def test_a_database_that_goes_is_said_once_and_used_when_it_is_back(
         await one.reserve("e.com", 0, monotonic() + 6)
         own_postgresql.stop()
         began = monotonic()
-        assert await one.reserve("e.com", 60, monotonic()) <= monotonic()
-        assert await one.reserve("e.com", 60, monotonic()) >= began + 120, (
+        assert await one.reserve("e.com", 60, monotonic()) >= began + 500, "the pause holds"
+        assert await one.reserve("e.com", 60, monotonic()) >= began + 620, (
             "the turns of the machine, at half the pace: another machine may go on"
         )
+        assert await one.reserve("other.com", 60, monotonic()) <= monotonic()
         assert "shared on this machine only" in caplog.text
         own_postgresql.start()
         await asyncio.sleep(0.3)
@@ -139,6 +141,33 @@ def test_a_database_that_is_away_holds_up_no_crawl(tmp_path, answers):
         assert max(one.at for one in free.requests) < paced.requests[-1].at, (
             "hosts without turns go on"
         )
+
+
+def test_a_slow_database_never_makes_a_machine_faster(tmp_path, postgresql_url, monkeypatch):
+    """Its table is locked for a while: the turn that it gave before counts, and when it is back the pace stays slow."""
+    monkeypatch.setattr(turns, "ANSWER_SECS", 60)
+    monkeypatch.setattr(turns, "AWAY_SECS", 0.1)
+
+    async def scenario() -> None:
+        one = SharedTurns(Turns(tmp_path / "turns.sqlite"), postgresql_url)
+        first = await one.reserve("e.com", 100, monotonic())
+        with psycopg.connect(postgresql_url) as holding:
+            holding.execute("LOCK TABLE llmsspider.turn IN ACCESS EXCLUSIVE MODE")
+            monkeypatch.setattr(turns, "ANSWER_SECS", 0.5)
+            second = await one.reserve("e.com", 100, monotonic())
+            assert second >= first + 200
+        await asyncio.sleep(0.2)
+        monkeypatch.setattr(turns, "ANSWER_SECS", 60)
+        monkeypatch.setattr(turns, "AWAY_SECS", 600)  # another machine may be without it so long
+        third, fourth = [await one.reserve("e.com", 100, monotonic()) for _ in range(2)]
+        assert third >= first + 95
+        assert fourth >= third + 195
+        monkeypatch.setattr(turns, "AWAY_SECS", 0.1)
+        fifth, sixth = [await one.reserve("e.com", 100, monotonic()) for _ in range(2)]
+        assert sixth < fifth + 150
+        await one.close()
+
+    asyncio.run(scenario())
 
 
 def test_while_a_database_is_slow_two_machines_send_no_more_than_one_should(tmp_path, monkeypatch):

@@ -189,6 +189,20 @@ def test_another_file_under_the_same_validators(stored, media_type, now, etag, i
     assert not known.is_false_answer(Reading(f"{SITE}else", None, headers=kept, body=now))
 
 
+def test_a_page_that_moved_is_noted_by_its_own_spelling(stored):
+    known = stored(record("a", A, moved_from=[f"{SITE}older"]), record("b", B))
+    a, b, new = (page_key(f"{SITE}{path}") for path in ("a", "b", "new"))
+    known.aliases |= {b"spelling of a": a, b"spelling of b": b}
+    known.moved(b"spelling of a", b"spelling of b", for_good=False)
+    assert (known.outcomes, known.targets, known.arrivals) == ({a: "moved"}, {a: b}, {b})
+    assert known.elsewhere_for_now == {a}
+    assert known.moved_from[b] == [f"{SITE}older", f"{SITE}a"]
+    known.follow_redirects({b: new}.__getitem__)
+    assert (known.targets, known.moved_from[new]) == ({a: new}, [f"{SITE}older", f"{SITE}a"])
+    known.moved(b, b)
+    assert b not in known.targets
+
+
 # What is written
 
 

@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from llmsspider.site import witnesses
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.witnesses import (
     MAX_BYTES,
@@ -13,6 +14,7 @@ from llmsspider.site.witnesses import (
     UnreadableError,
     Witness,
     by_build,
+    by_deploy,
     by_lastmod,
     find,
     places,
@@ -321,6 +323,8 @@ BROKEN = {
     "wrong types": b'{"docnames": [1, 2], "terms": {}}',
     "other sites": b'[{"url": "https://other.example.org/a", "text": "x"}, {"url": "ftp://e.com/", "text": "x"}]',
     "too large": b" " * (MAX_BYTES + 1),
+    "a script in a page": b"<script>x = " + mkdocs("words").encode(),
+    "much before it": b" " * 1_001 + mkdocs("words").encode(),
 }
 
 
@@ -328,6 +332,36 @@ BROKEN = {
 def test_what_cannot_be_used_is_said(body):
     with pytest.raises(UnreadableError, match=r"\w"):
         read(body, Place(f"{ROOT}index.json", ROOT))
+
+
+def test_a_file_names_so_many_pages_at_most(monkeypatch):
+    place = Place(f"{ROOT}index.json", ROOT)
+    body = b" " * 1_000 + mkdocs("words").encode()
+    monkeypatch.setattr(witnesses, "MAX_PAGES", 2)
+    assert read(body, place).of(A) is not None
+    monkeypatch.setattr(witnesses, "MAX_PAGES", 1)
+    with pytest.raises(UnreadableError, match="more than 1 pages"):
+        read(body, place)
+
+
+@pytest.mark.parametrize(
+    ("modified", "stored", "is_deploy"),
+    [
+        ("today", ["a"] * 20, True),
+        ("today", ["a"] * 19 + ["b"], True),
+        ("today", ["a"] * 18 + ["b"] * 2, False),
+        ("today", ["a"] * 19 + [None], False),
+        ("today", ["a"] * 2, True),
+        ("today", ["a"], False),
+        ("today", [], False),
+        (None, ["a"] * 20, False),
+    ],
+)
+def test_pages_that_share_their_date_have_that_of_the_deploy(modified, stored, is_deploy):
+    found = by_deploy(f"{ROOT}start", modified, stored)
+    assert (found is not None) is is_deploy
+    if found is not None:
+        assert (found.stamp, found.root, found.page) == ("today", ROOT, f"{ROOT}start")
 
 
 PLACES = {
