@@ -229,6 +229,8 @@ REST = f"Then it says more: {prose('rest', 60)}.\n"
     ("before", "now", "is_odd"),
     [
         (FIRST + REST, f"{FIRST}Then it sa\n\nWe are sorry.\n", True),
+        (FIRST + REST, f"{FIRST}T\n\nWe are sorry.\n", True),
+        (FIRST + REST, f"{FIRST[:-2]}\n\nWe are sorry.\n", True),
         (FIRST + REST, f"{FIRST}\nTypeError: it has no length\n", True),
         (FIRST + REST, f"{FIRST}\n    at Page.render(Page.java:7)\n", True),
         (FIRST + REST, f"{FIRST}\nOther words stand here now, as many as there were.\n", False),
@@ -249,6 +251,31 @@ def test_other_words_below_the_headings_are_no_lost_letters():
     made = rewriting(b"a", f"# A\n\n{A} {SPELLED}", f"# A\n\n{B}")
     assert made is not None
     assert not made.is_odd
+
+
+def test_what_pages_became_together_is_asked_again_with_each_page():
+    overwrites = Overwrites()
+    made = [
+        rewriting(name.encode(), page(name), under_its_titles(wall)(name)) for name in NAMES[:2]
+    ]
+    overwrites.see(made[0])
+    assert overwrites.of(made[0], 100) is None
+    overwrites.see(made[1])
+    assert overwrites.of(made[0], 100) == "alike"
+
+
+def test_a_fifth_of_the_words_is_another_page():
+    made = rewriting(b"a", "one two three four five six seven", "one two three 8 9 10 11", "Apes")
+    assert made is not None
+    assert made.is_gone
+
+
+@pytest.mark.parametrize(("words", "is_gone"), [(61, False), (62, True)])
+def test_a_stub_has_few_words(words, is_gone):
+    numbered = [f"word{number}" for number in range(400)]
+    made = rewriting(b"a", " ".join(numbered[:words]), " ".join(numbered[100:]), "Apes")
+    assert made is not None
+    assert made.is_gone is is_gone
 
 
 def test_a_title_that_is_no_heading_counts():
