@@ -20,7 +20,7 @@ from llmsspider.crawler.second_requests import SeenLinks
 from llmsspider.crawler.shapes import MAX_LOOK_ALIKES, LearnedShapes, LookAlikes, query_of, shape_of
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.diff.compare import most_similar, word_counts
-from llmsspider.items import Page, PageMeta, Section
+from llmsspider.items import Page, Section
 from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.store import PageRecord, PageState
@@ -92,6 +92,21 @@ _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
 _DATE = re.compile(r"(?:19|20)\d\d[-_.]?\d\d?[-_.]?\d\d?\Z")
+
+
+def _evidence(discovery: Discovery, start_page: Page) -> list[Section]:
+    """Return the sections that a start page, its sitemaps and its move to another host speak for."""
+    start = discovery.start_url
+    found = [start_page.meta.section] if start_page.meta.section is not None else []
+    # a sitemap is for pages below it (https://www.sitemaps.org/protocol.html#location)
+    found += [
+        Section(directory(sitemap), "its sitemap lies there")
+        for sitemap in discovery.sitemaps
+        if host(sitemap) == host(start) and directory(sitemap) != "/"
+    ]
+    if host(discovery.start.url) != host(discovery.start.final_url):
+        found += _section_moved_to(start, usable(start_page.follow))
+    return found
 
 
 def _section_moved_to(page: str, links: list[str]) -> list[Section]:
@@ -268,22 +283,13 @@ class Bounds:
             discovery.discovered_file if discovery.discovered_file_type == "llms.txt" else None
         )
         listed = [seed.url for seed in discovery.seeds if seed.llms]
-        evidence = [start_page.meta.section] if start_page.meta.section is not None else []
-        # a sitemap is for pages below it (https://www.sitemaps.org/protocol.html#location)
-        evidence += [
-            Section(directory(sitemap), "its sitemap lies there")
-            for sitemap in discovery.sitemaps
-            if host(sitemap) == host(start) and directory(sitemap) != "/"
-        ]
-        if host(discovery.start.url) != host(discovery.start.final_url):
-            evidence += _section_moved_to(start, usable(start_page.follow))
         self._only_listed = self._only_listed or discovery.discovered_file_type in {
             "repository",
             "list",
         }
         if discovery.discovered_file_type == "list":
             self._named = frozenset(identity(seed.url) for seed in discovery.seeds)
-        self.scope = self._build(start, covering, listed, evidence)
+        self.scope = self._build(start, covering, listed, _evidence(discovery, start_page))
         self._start_directory = urljoin(start, ".")
         alternates = [
             (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
@@ -350,23 +356,18 @@ class Bounds:
             return _other_copy(*foreign)
         return self.scope.refusal(url, listed=listed) if self.scope else None
 
-    def refusal_by_links(self, url: str, links: Iterable[str]) -> Filtered | None:
-        """Return why a page that was read is filtered: its query names another language, as was
-        learned since, or it links to pages of another language or version; else None.
+    def refusal_by_page(self, url: str, page: Page) -> Filtered | None:
+        """Return why a page that was read is filtered: it declares another language, its query names
+        one, as was learned since, or it links to pages of another language or version; else None.
         """
         if self._is_named(url):
             return None
-        foreign = self.trees.foreign_by_name(url) or self.trees.shown_as_copy(url, links)
+        foreign = (
+            self.trees.foreign_by_name(url)
+            or self.trees.declared_foreign(url, page.meta.language, page.meta.hreflang)
+            or self.trees.shown_as_copy(url, usable(page.follow))
+        )
         return _other_copy(*foreign) if foreign is not None else None
-
-    def refusal_by_language(self, url: str, meta: PageMeta) -> Filtered | None:
-        """Return why a page that was read is filtered: it declares another language than the start
-        page, and one is asked for or it names its translation; else None.
-        """
-        if self._is_named(url):
-            return None
-        foreign = self.trees.declared_foreign(url, meta.language, meta.hreflang)
-        return _other_copy("language", foreign) if foreign is not None else None
 
     def refusal_by_sample(
         self, url: str, page: Page, same: Callable[[str], PageRecord | None]

@@ -374,21 +374,10 @@ class EngineFetch(UsesRun):
         """Say whether the first two stored pages lead to two others in the section of a page."""
         start = page_key(self.start_url or "")
         others = (state.url for state in self.known.states.values() if state.key != start)
-        stored = sorted(others)[:MOVED_TOO]
-        targets = {await self._target_of(url) for url in stored}
-        below = directory(page)
-        are_below = all(
-            host(url) == host(page) and directory(url).startswith(below) for url in targets
-        )
-        return are_below and len(targets - {*stored}) == MOVED_TOO
-
-    async def _target_of(self, url: str) -> str:
-        """Return where a stored page leads to, an empty string where no page is there."""
-        try:
-            answer = await download_sample(self.crawler, url, url, None)
-        except Exception:  # whatever it is, no page is there
-            return ""
-        return answer.fetched_url if answer.error_kind is None else ""
+        answers = [await self(url) for url in sorted(others)[:MOVED_TOO]]
+        targets = {one.final_url for one in answers if one.ok and one.final_url != one.url}
+        begins = f"//{host(page)}{directory(page)}"
+        return len(targets) == MOVED_TOO and all(begins in url for url in targets)
 
     def _passes_over(self, url: str) -> bool:
         looks = self._looks_for_files or (self._looks_for_llms_files and is_llms_url(url))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from http.cookiejar import Cookie, CookieJar
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from time import time
 from typing import Any
@@ -17,7 +17,10 @@ from urllib.request import Request
 
 from llmsspider.errors import ArgumentsError
 
-_FIELDS = 7  # of a line: domain, with hosts below it, path, over https only, expiry, name, value
+_ONLY_OWN_HOST = DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain)
+"""Cookies of one host go to none below it."""
+_FIELDS = ("domain", "below", "path", "secure", "expires", "name", "value")
+"""Those of a line: `below` says whether hosts below the domain get the cookie, too."""
 _HTTP_ONLY = "#HttpOnly_"
 _QUICK_MANAGER = {
     "Host raw": "domain",
@@ -40,11 +43,12 @@ def read_cookies(path: str) -> CookieJar:
     try:
         text = Path(path).expanduser().read_text(encoding="utf-8-sig")
         is_json = text.lstrip().startswith(("[", "{"))
-        cookies = _of_json(json.loads(text)) if is_json else _of_lines(text)
+        rows = _of_json(json.loads(text)) if is_json else _of_lines(text)
+        cookies = [_cookie(row) for row in rows]
     except (OSError, ValueError, TypeError, LookupError) as error:
         why = error.strerror if isinstance(error, OSError) else "it has neither format"
         raise ArgumentsError([f"LLMS_COOKIES_FILE={path!r}: {why}; {EXPECTED}"]) from None
-    jar = CookieJar()
+    jar = CookieJar(_ONLY_OWN_HOST)
     for cookie in cookies:
         if not cookie.is_expired(int(time())):
             jar.set_cookie(cookie)
@@ -64,39 +68,49 @@ def cookies_for(jar: CookieJar, url: str) -> str:
     return request.get_header("Cookie") or ""
 
 
-def _of_lines(text: str) -> list[Cookie]:
+def _of_lines(text: str) -> list[dict[str, Any]]:
     found = []
     for line in text.splitlines():
         # pasted through an editor, tabs are spaces
         fields = line.removeprefix(_HTTP_ONLY).split("\t" if "\t" in line else None)
-        if len(fields) != _FIELDS or (line.startswith("#") and not line.startswith(_HTTP_ONLY)):
-            continue
-        domain, below, path, is_secure, expires, name, value = fields
-        wide = _is_true(below)
-        found.append(
-            _cookie(domain, path, name, value, wide, _is_true(is_secure), float(expires or 0))
-        )
+        is_comment = line.startswith("#") and not line.startswith(_HTTP_ONLY)
+        if len(fields) == len(_FIELDS) and not is_comment:
+            found.append(dict(zip(_FIELDS, fields, strict=True)))
     return found
 
 
-def _of_json(found: object) -> list[Cookie]:
+def _of_json(found: object) -> list[dict[str, Any]]:
     rows = found.get("cookies") if isinstance(found, Mapping) else found
     if not isinstance(rows, list):
         raise TypeError("no list of cookies")
-    return [_of_row(row) for row in rows]
+    return [{_QUICK_MANAGER.get(key, key): value for key, value in row.items()} for row in rows]
 
 
-def _of_row(row: Mapping[str, Any]) -> Cookie:
-    named = {_QUICK_MANAGER.get(key, key): value for key, value in row.items()}
-    domain = named["domain"].rpartition("://")[2].rstrip("/")
-    return _cookie(
-        domain,
-        named.get("path") or "/",
-        named["name"],
-        named["value"],
-        not _is_true(named.get("hostOnly", not domain.startswith("."))),
-        _is_true(named.get("secure")),
-        _seconds(named.get("expirationDate") or named.get("expires") or 0),
+def _cookie(row: Mapping[str, Any]) -> Cookie:
+    domain = row["domain"].rpartition("://")[2].rstrip("/")
+    is_own = _is_true(row.get("hostOnly", not _is_true(row.get("below"))))
+    wide = domain.startswith(".") or not is_own
+    host = domain.lstrip(".")
+    if "." not in host:
+        host += ".local"  # so the jar calls a host of one label
+    expires = _seconds(row.get("expirationDate") or row.get("expires") or 0)
+    return Cookie(
+        version=0,
+        name=row["name"],
+        value=row["value"],
+        port=None,
+        port_specified=False,
+        domain=f".{host}" if wide else host,
+        domain_specified=wide,
+        domain_initial_dot=wide,
+        path=row.get("path") or "/",
+        path_specified=True,
+        secure=_is_true(row.get("secure")),
+        expires=int(expires) if expires > 0 else None,
+        discard=expires <= 0,
+        comment=None,
+        comment_url=None,
+        rest={},
     )
 
 
@@ -113,27 +127,3 @@ def _seconds(expires: str | float) -> float:
     with suppress(ValueError):
         return float(expires)
     return datetime.fromisoformat(str(expires)).timestamp()
-
-
-def _cookie(  # noqa: PLR0917
-    domain: str, path: str, name: str, value: str, wide: bool, secure: bool, expires: float
-) -> Cookie:
-    host = domain.lstrip(".")
-    return Cookie(
-        version=0,
-        name=name,
-        value=value,
-        port=None,
-        port_specified=False,
-        domain=f".{host}" if wide else host,
-        domain_specified=wide,
-        domain_initial_dot=wide,
-        path=path,
-        path_specified=True,
-        secure=secure,
-        expires=int(expires) if expires > 0 else None,
-        discard=expires <= 0,
-        comment=None,
-        comment_url=None,
-        rest={},
-    )

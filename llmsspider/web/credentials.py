@@ -118,14 +118,7 @@ class Credentials:
         problems: list[str] = []
         for key, entry in table.items():
             try:
-                parts = urlsplit(key if "://" in str(key) else f"https://{key}")
-                origin = origin_of(parts.geturl())
-                besides = (
-                    "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
-                )
-                if not origin or besides:
-                    raise ValueError("the key is not a host")
-                by_origin[origin] = _headers(entry)
+                by_origin[_named_origin(key)] = _headers(entry)
             except ValueError as error:
                 shown = str(key).rpartition("@")[2]  # what stands before an @ may be a password
                 problems.append(f"LLMS_HTTP_AUTH for {shown}: {error}; {EXPECTED}")
@@ -191,6 +184,16 @@ def origin_of(url: str) -> Origin | None:
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         return None
     return parts.scheme, parts.hostname.removesuffix("."), port or DEFAULT_PORTS[parts.scheme]
+
+
+def _named_origin(key: object) -> Origin:
+    """Return the origin that a key of `LLMS_HTTP_AUTH` names; raises `ValueError`."""
+    parts = urlsplit(str(key) if "://" in str(key) else f"https://{key}")
+    origin = origin_of(parts.geturl())
+    besides = "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment
+    if not origin or besides:
+        raise ValueError("the key is not a host")
+    return origin
 
 
 def _headers(entry: object) -> Mapping[str, str]:

@@ -50,10 +50,8 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
     >>> challenge_of(200, {}, b"<html><title>Captchas</title><p>How to add a captcha</p></html>") is None
     True
     """
-    for header, (name, *values) in _WALLS["headers"].items():
-        value = headers.get(header, "").strip().lower()
-        if value and (not values or value in values):
-            return str(name)
+    if (by_header := _by_header(headers)) is not None:
+        return by_header
     is_page = body_prefix.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
     if status in {204, 304} or not is_page or body_prefix.count(b"<a ") > MAX_WALL_LINKS:
         return None
@@ -66,6 +64,14 @@ def challenge_of(status: int, headers: Mapping[str, str], body_prefix: bytes = b
         name for name, text, pattern in _SCRIPTS if text in markup and pattern.search(markup)
     )
     return next(by_script, by_title)
+
+
+def _by_header(headers: Mapping[str, str]) -> str | None:
+    for header, (name, *values) in _WALLS["headers"].items():
+        value = headers.get(header, "").strip().lower()
+        if value and (not values or value in values):
+            return str(name)
+    return None
 
 
 def _shows_more_than(limit: int, body: bytes) -> bool:

@@ -123,6 +123,11 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
         return "html" if is_page else "binary"
     if mime_type in HTML_TYPES or _is_html(head):
         return "html" if _is_html(head) or not markdown_form else "markdown"
+    return _kind_of_text(mime_type, markdown_form=markdown_form)
+
+
+def _kind_of_text(mime_type: str | None, *, markdown_form: bool) -> Kind:
+    """Return what a body is that is no page, by its media type."""
     if mime_type in MARKDOWN_TYPES:
         return "markdown"
     if mime_type is None or mime_type == "application/octet-stream":

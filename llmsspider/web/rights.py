@@ -201,10 +201,25 @@ def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
     """Return what a robots.txt declares for a crawler: by the groups that RFC 9309 chooses; lines
     before any count.
     """
+    groups = _groups(bounded_robots(robots_txt, user_agent))
+    found = []
+    for where, value in groups[None] + groups.get(user_agent.lower(), groups.get("*", [])):
+        if where.startswith("License"):
+            found += [one] if (one := licence(value, where, url)) else []
+        else:
+            path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
+            found += [one._replace(path=path) for one in signals(rest, where)]
+    return list(dict.fromkeys(found))[:MAX_DECLARATIONS]
+
+
+def _groups(robots_txt: str) -> dict[str | None, list[tuple[str, str]]]:
+    """Return where each line declares something, and its value, by lower-case user agents; those
+    before any are of None.
+    """
     groups: dict[str | None, list[tuple[str, str]]] = {None: []}
     agents: list[str | None] = [None]
     has_rules = True
-    for text in bounded_robots(robots_txt, user_agent).splitlines():
+    for text in robots_txt.splitlines():
         name, _, value = (part.strip() for part in text.partition("#")[0].partition(":"))
         if name.lower() == "user-agent":
             agent = value.partition("/")[0].lower()
@@ -215,14 +230,7 @@ def of_robots(robots_txt: str, user_agent: str, url: str) -> list[Declaration]:
             has_rules = True
             for named in set(agents) if name.lower() in _FIELDS else ():
                 groups[named].append((_FIELDS[name.lower()] + _IN_ROBOTS, value))
-    found = []
-    for where, value in groups[None] + groups.get(user_agent.lower(), groups.get("*", [])):
-        if where.startswith("License"):
-            found += [one] if (one := licence(value, where, url)) else []
-        else:
-            path, _, rest = value.partition(" ") if value.startswith("/") else ("", "", value)
-            found += [one._replace(path=path) for one in signals(rest, where)]
-    return list(dict.fromkeys(found))[:MAX_DECLARATIONS]
+    return groups
 
 
 def of_tdmrep(body: bytes) -> list[Declaration]:

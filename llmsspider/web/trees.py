@@ -21,6 +21,8 @@ from llmsspider.web.addresses import FILE
 from llmsspider.web.urls import host, identity
 
 Axis = Literal["language", "version"]
+FoundTree = tuple[Axis, str, str]
+"""A tree that an address may be in: axis, segment and directory."""
 
 _CODES = (
     "aa ab af am ar as ay az ba be bg bn bo br bs ca cs cy da de dz el en eo es et eu fa fi fj fo"
@@ -264,14 +266,20 @@ class Trees:
         trees = chain.from_iterable(map(self._unwanted, urls))
         pages = Counter(tree for tree in trees if tree[2] not in decided)
         versions = [tree for tree in pages if tree[0] == "version" and not tree[1].isdecimal()]
-        self.no_copies |= {tree[2] for tree in pages if tree not in versions}
-        if versions and not ("version" in self._home or self._chosen):
-            best = max(versions, key=lambda tree: _rank(tree[1]))
-            _, segment, self._chosen = best
-            if segment in DEFAULT_VERSIONS and pages[best] > 1:
-                self._home["version"] = segment, self._chosen
-            versions = [best]
-        self.no_copies |= {tree for _, _, tree in versions}
+        taken = pages.keys() - {*versions} | {*self._wanted_of(versions, pages)}
+        self.no_copies |= {tree for _, _, tree in taken}
+
+    def _wanted_of(self, versions: list[FoundTree], pages: Counter[FoundTree]) -> list[FoundTree]:
+        """Return the versions that are wanted among those of so many pages: all where one was chosen
+        before, else the best.
+        """
+        if not versions or "version" in self._home or self._chosen:
+            return versions
+        best = max(versions, key=lambda tree: _rank(tree[1]))
+        _, segment, self._chosen = best
+        if segment in DEFAULT_VERSIONS and pages[best] > 1:
+            self._home["version"] = segment, self._chosen
+        return [best]
 
     def shown_as_copy(self, url: str, links: Iterable[str]) -> tuple[Axis, str] | None:
         """Return (axis, segment) where a page links to two pages of its tree that the wanted one
@@ -316,10 +324,9 @@ class Trees:
 
     def declared_foreign(
         self, url: str, language: str | None, translations: Mapping[str, str]
-    ) -> str | None:
-        """Return the language that a page declares, where that is not the wanted one, which was
-        asked for or in which the page names another address; else None. What a start page in
-        another language than the wanted one declares counts for nothing: its site may tell nothing.
+    ) -> tuple[Axis, str] | None:
+        """Return ("language", tag) where a page declares another language than the start page, and
+        that of the start page is asked for or the page names another address in it.
         """
         home = self.home_language or ""
         wanted = self.language or home
@@ -328,8 +335,8 @@ class Trees:
         if same_language(wanted, language) or not same_language(wanted, home):
             return None
         others = (other for tag, other in translations.items() if same_language(wanted, tag))
-        is_translated = any(identity(other) != identity(url) for other in others)
-        return language if self.language or is_translated else None
+        is_copy = self.language or any(identity(other) != identity(url) for other in others)
+        return ("language", language) if is_copy else None
 
     def _learn_named(self, wanted: str, url: str, translations: Mapping[str, str]) -> None:
         """Remember the translations of a page whose addresses do not show that they are some."""
@@ -358,10 +365,8 @@ class Trees:
             is_wanted = self.language == "all" or same_language(self.language, value)
         return None if is_wanted else ("language", value)
 
-    def _unwanted(self, url: str) -> Iterator[tuple[Axis, str, str]]:
-        """Yield axis, segment and directory of each tree the URL may be in, but for those that are
-        wanted.
-        """
+    def _unwanted(self, url: str) -> Iterator[FoundTree]:
+        """Yield each tree the URL may be in, but for those that are wanted."""
         if host(url) != self.host:
             return
         is_bare = axis_of(urlsplit(url).path.rpartition("/")[2]) is not None  # `/docs/fr`

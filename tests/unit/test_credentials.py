@@ -132,3 +132,21 @@ def test_tokens_of_the_environment_are_for_their_hosts_and_give_way_to_entries()
     assert list(found.headers_for("https://gitlab.com/api/v4/projects/a")) == ["Authorization"]
     assert "gh-secret-token" in found.secrets()
     assert Credentials().with_tokens({"GITHUB_TOKEN": "a\nb"}) == Credentials()
+
+
+@pytest.mark.parametrize(
+    ("domain", "below", "sent"),
+    [
+        ("e.test", "FALSE", {"e.test"}),
+        ("e.test", "TRUE", {"e.test", "a.e.test"}),
+        (".e.test", "FALSE", {"e.test", "a.e.test"}),
+        ("wiki", "FALSE", {"wiki"}),
+        ("127.0.0.1", "FALSE", {"127.0.0.1"}),
+    ],
+)
+def test_cookies_go_where_the_browser_sends_them(tmp_path, domain, below, sent):
+    file = tmp_path / "cookies.txt"
+    file.write_text(f"{domain}\t{below}\t/\tFALSE\t\tsession\tsecret\n")
+    given = Credentials.from_settings({"LLMS_COOKIES_FILE": str(file)})
+    hosts = ["e.test", "a.e.test", "other.test", "wiki", "127.0.0.1"]
+    assert {host for host in hosts if given.headers_for(f"http://{host}/")} == sent

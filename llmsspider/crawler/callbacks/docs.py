@@ -72,7 +72,7 @@ from llmsspider.errors import ConversionError, RenderingError, TooLargePageError
 from llmsspider.items import HTML_ORIGINS, Page
 from llmsspider.web import page_forms
 from llmsspider.web.stats import Filtered
-from llmsspider.web.urls import identity, page_key, split_route, usable
+from llmsspider.web.urls import identity, page_key, split_route
 
 logger = logging.getLogger(__name__)
 
@@ -397,8 +397,7 @@ class Pages(UsesRun):
             refused=page.filtered
             or refused_by_page(meta, answer, self.config)
             or self.bounds.refusal_by_sample(request.url, page.page, self.documents.at)
-            or self.bounds.refusal_by_language(request.url, meta)
-            or self.bounds.refusal_by_links(request.url, usable(page.page.follow)),
+            or self.bounds.refusal_by_page(request.url, page.page),
             with_slash=page_forms.with_slash(request.url, answer.fetched_url),
             is_only_linked=not (is_stored or asked.get("start") or is_listed),
             is_named=bool(asked.get("canonical")),
