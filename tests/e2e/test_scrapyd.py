@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -275,6 +277,26 @@ def test_jobs_run_at_the_same_time_and_are_cancelled(
     kept = {*delivered, "/", "/guide.html"}
     assert changes == {path: "unchanged" if path in kept else "new" for path in pages}
     assert "ERROR" not in again.log
+    assert ": complete, " in again.log
+
+
+def test_after_a_job_is_killed_the_next_one_has_everything_and_deletes_nothing(
+    scrapyd: Scrapyd,  # noqa: F811
+    serve: Callable[[dict[str, Any]], Site],
+) -> None:
+    site = serve(dict(PAGES))
+    arguments = {"url": f"{site.url}/", "source": "killed"}
+    first = scrapyd.run("docs", arguments, SETTINGS)
+    gate = Gate(PAGES["/only-linked.html"])
+    site.pages = {**PAGES, "/only-linked.html": gate}
+    killed = scrapyd.schedule("docs", arguments, SETTINGS)
+    assert gate.reached.wait(HANGS_SECS)
+    os.kill(int(scrapyd.jobs("running")[killed]["pid"]), signal.SIGKILL)
+    _until(lambda: killed in scrapyd.jobs("finished"))
+    gate.opened.set()
+    again = scrapyd.run("docs", arguments, SETTINGS)
+    assert {item["change"] for item in again.items} == {"unchanged"}
+    assert len(again.items) == len(first.items) == 3
     assert ": complete, " in again.log
 
 
