@@ -30,7 +30,7 @@ import orjson
 
 from llmsspider.web import foreign
 from llmsspider.web.addresses import same_site
-from llmsspider.web.foreign import UnreadableError
+from llmsspider.web.foreign import UnreadableError, json_value
 from llmsspider.web.loading import shipped_table
 from llmsspider.web.text import valid_text
 from llmsspider.web.urls import identity, loose_key, parse
@@ -354,13 +354,8 @@ def _data(body: bytes) -> Any:
         text = re.sub(rb"\\(['\"\\])", rb"\1", text)
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(text)
-    try:
-        quoted = _BARE_KEY.sub(
-            lambda key: key[1] or f'{key[2]}"{key[3]}"', text.decode("utf-8", "replace")
-        )
-        return orjson.loads(quoted)
-    except orjson.JSONDecodeError as error:
-        raise UnreadableError(f"it is no JSON ({error})") from None
+    bare = text.decode("utf-8", "replace")
+    return json_value(_BARE_KEY.sub(lambda key: key[1] or f'{key[2]}"{key[3]}"', bare))
 
 
 def _inventory(body: bytes) -> list[dict[str, str]]:

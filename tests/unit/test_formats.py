@@ -10,7 +10,6 @@ from office_files import book, packed, pdf, sheet, slides, word
 from llmsspider.content.formats import FORMATS, Formats
 from llmsspider.content.formats.documents import (
     MAX_OUTPUT,
-    NotANotebookError,
     NotebookHandler,
 )
 from llmsspider.content.formats.office import (
@@ -105,7 +104,7 @@ def test_fences_are_longer_than_those_in_code():
 
 @pytest.mark.parametrize("body", ["", "text", "[]", "{}", '{"cells": 1}', '{"cells": null}'])
 def test_what_is_no_notebook_is_said(body: str):
-    with pytest.raises(NotANotebookError):
+    with pytest.raises(UnreadableError):
         read(NotebookHandler(), body)
 
 

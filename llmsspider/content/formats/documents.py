@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import orjson
-
 from llmsspider.content.markdown.commonmark import code_block
 from llmsspider.items import Page
+from llmsspider.web.foreign import UnreadableError, json_value
 
 # Notebooks.
 
@@ -28,24 +27,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _EMBEDDED = re.compile(r"!\[[^\]\[\n!]{0,300}\]\((?:attachment:|data:)[^)\n!\[]*\)")
 
 
-class NotANotebookError(ValueError):
-    """The body is no notebook."""
-
-
 class NotebookHandler:
     """Converts a notebook to Markdown."""
 
     def read(self, body: bytes, url: str, mime_type: str, encoding: str | None) -> str:
-        """Return the Markdown; raises `NotANotebookError`."""
-        try:
-            notebook = orjson.loads(body.removeprefix(b"\xef\xbb\xbf"))
-        except orjson.JSONDecodeError as error:
-            raise NotANotebookError(f"it is no JSON ({error})") from None
-        notebook = notebook if isinstance(notebook, dict) else {}
+        """Return the Markdown; raises `UnreadableError`."""
+        found = json_value(body.removeprefix(b"\xef\xbb\xbf"))
+        notebook = found if isinstance(found, dict) else {}
         cells = notebook.get("cells")
         if not isinstance(cells, list):
             if not isinstance(sheets := notebook.get("worksheets"), list):
-                raise NotANotebookError("it has no cells")
+                raise UnreadableError("it has no cells")
             cells = [
                 cell
                 for sheet in sheets
@@ -137,7 +129,7 @@ class DoccHandler:
         """Return the page; raises `LookupError` or another error for other data."""
         from llmsspider.content.extraction import convert  # noqa: PLC0415
 
-        node = orjson.loads(body)
+        node: Any = json_value(body)
         page = "".join(
             _DoccPage(url.rpartition("/data/")[0], node.get("references") or {}).parts(node)
         )
