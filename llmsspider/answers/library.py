@@ -165,7 +165,7 @@ class OpenSource:
         ranked = rank(query, found)
         if self.vectors is None or not query.text:
             return ranked
-        return fused(ranked, rank(query, self.vectors.candidates(self.index, query.text)))
+        return fused(query, ranked, rank(query, self.vectors.candidates(self.index, query.text)))
 
     def shown(self, page: RankedPage, *, code: bool) -> Shown | None:
         """The page, read from the store; None where it has no passage, or none with `code`, and

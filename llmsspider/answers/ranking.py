@@ -152,9 +152,10 @@ def section_of(record: PageRecord) -> str:
 PAGE_WEIGHT = 1.25  # weight of the score of a page as a whole, relative to that of its best passage
 FUSION_RANK = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
 
-MEANING_WEIGHT = 0.5
-"""The weight of the ranking by meaning in it; that by words has 1 (measured:
-docs/how-to/search.md).
+MEANING_WEIGHT = 2.0
+IDENTIFIER_WEIGHT = 0.25
+"""The weights of the ranking by meaning in it, without and with identifiers in the query; that by
+words has 1 (measured: docs/how-to/search.md).
 """
 
 DEMOTED = 0.35
@@ -250,13 +251,16 @@ def version_key(version: str) -> tuple[int, tuple[int, ...]]:
     return (0 if unfinished else 1), numbers
 
 
-def fused(by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]) -> list[RankedPage]:
+def fused(
+    query: Query, by_words: Sequence[RankedPage], by_meaning: Sequence[RankedPage]
+) -> list[RankedPage]:
     """Merge two rankings by reciprocal rank fusion; of a page in both, the passages found by words
     are taken.
     """
+    weight_of_meaning = IDENTIFIER_WEIGHT if query.has_identifiers else MEANING_WEIGHT
     pages = {page.key: page for page in (*by_meaning, *by_words)}
     scores = dict.fromkeys(pages, 0.0)
-    for weight, ranking in ((1.0, by_words), (MEANING_WEIGHT, by_meaning)):
+    for weight, ranking in ((1.0, by_words), (weight_of_meaning, by_meaning)):
         for place, page in enumerate(ranking, 1):
             scores[page.key] += weight / (FUSION_RANK + place)
     order = sorted(pages, key=lambda key: -scores[key])

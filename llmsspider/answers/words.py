@@ -214,6 +214,11 @@ class Query:
         return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
 
     @property
+    def has_identifiers(self) -> bool:
+        """Whether a term is more than a word, as code, paths and phrases are."""
+        return any(len(term.words) > 1 or term.parts for term in self.terms)
+
+    @property
     def required(self) -> list[int]:
         """The places of the quoted terms."""
         return [place for place, term in enumerate(self.terms) if term.required]

@@ -810,6 +810,21 @@ def test_an_embedder_finds_by_meaning_and_embeds_a_passage_once(
     shelves.library.close()
 
 
+def test_meaning_decides_less_where_the_query_holds_identifiers(tmp_path: Path):
+    pytest.importorskip("numpy", reason="numpy is not installed: pip install numpy")
+    shelves = Shelves(Place(None, tmp_path))
+    shelves.library = Library(Stores(None, tmp_path), Topics())
+    shelves.crawl(
+        {
+            "ship": "# Brakes\n\nThe ship has brakes, called brakes_now.\n",
+            "road": "# Roads\n\nAn automobile has wheels, doors, a wheel to steer with, and brakes.\n",
+        }
+    )
+    assert shelves.paths("brakes of a vehicle") == ["road", "ship"]
+    assert shelves.paths("brakes_now of a vehicle") == ["ship", "road"]
+    shelves.library.close()
+
+
 def test_a_damaged_part_of_an_index_is_made_anew_when_it_is_read(tmp_path: Path):
     shelves = Shelves(Place(None, tmp_path))
     for name in ("one", "two"):
