@@ -196,6 +196,5 @@ def test_a_start_page_that_moves_with_its_section(serve, run_crawl):
     former = {path: path.replace("/d/", "/docs/") for path in ("/d/", *places.values())}
     now |= {path: Reply("", 301, headers={"Location": to}) for path, to in former.items()}
     site.pages = now
-    run_crawl(f"{site.url}/d/")  # a start page elsewhere is believed when it comes again
-    outcome = run_crawl(f"{site.url}/d/")
+    outcome = run_crawl(f"{site.url}/d/")  # two of its pages move, too: it is believed at once
     assert moved(outcome, site.url) == {to: [path] for path, to in former.items()}

@@ -39,6 +39,7 @@ INLINE = {
     "line break": ("<p>a<br>b<br></p>", "a  \nb"),
     "quote": ("<p><q>x</q></p>", "“x”"),
     "image": ("<p><img src='i.png' alt='An [i]' title='T'></p>", '![An [i]](https://e.org/d/i.png "T")'),
+    "image behind a placeholder": ("<p><img src='/load.gif' data-src='/i.png' alt=''></p>", "![](https://e.org/i.png)"),
     "lazy image": ("<p><img src='data:image/gif;base64,x' data-src='/i.png' alt=''></p>", "![](https://e.org/i.png)"),
     "image in link": ("<p><a href='x'><img src='i.png' alt='a'></a></p>", "[![a](https://e.org/d/i.png)](https://e.org/d/x)"),
     "picture": ("<p><picture><source srcset='i.webp'><img src='i.png' alt='a'></picture> b</p>", "![a](https://e.org/d/i.png) b"),

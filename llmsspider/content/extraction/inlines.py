@@ -199,7 +199,7 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     return walk.block(element)
 
 
-_LAZY = ("src", "data-src", "data-lazy-src", "data-original")
+_LAZY = ("data-src", "data-lazy-src", "data-original", "src")
 _MAX_SOURCES = 20
 _SETS = ("srcset", "data-srcset", "data-lazy-srcset")
 
