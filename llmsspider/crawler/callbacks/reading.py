@@ -29,7 +29,6 @@ from llmsspider.crawler.parts import (
     Config,
     ConversionPool,
     Coverage,
-    DocsArguments,
     KnownPages,
     PageLimit,
     Progress,
@@ -94,7 +93,6 @@ class PageReader(UsesRun):
     """
 
     addresses: Addresses
-    arguments: DocsArguments
     config: Config
     coverage: Coverage
     known: KnownPages
