@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from importlib.resources import files
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -85,12 +85,12 @@ POLL_SECS = 0.1
 """Time between two questions to a page."""
 
 _ASSETS = files("llmsspider.browser").joinpath("assets")
-LOOK, EXPAND, OPEN, FRAMES, SPEC, WHOLE, LISTEN = (
+LOOK, EXPAND, OPEN, FRAMES, MENUS, SPEC, WHOLE, LISTEN = (
     (_ASSETS / f"{name}.js").read_text("utf-8")
-    for name in ("look", "expand", "open", "frames", "spec", "whole", "listen")
+    for name in ("look", "expand", "open", "frames", "menus", "spec", "whole", "listen")
 )
 """Functions that a page is asked to call: what it shows; expand the parts of an API reference; open
-what is drawn when it is asked for; its frames; the API that a script gave it; its HTML with shadow
+what is drawn when it is asked for; its frames; open its menus; the API that a script gave it; its HTML with shadow
 roots. The last one is a script that runs before those of the page.
 """
 
@@ -139,6 +139,7 @@ class Traffic:
         self.is_stopped = False
         self.is_held = False
         self.reads_frames = False
+        self._is_over = False
         self.left = 0
         self.spec = ""
         self._polled: Counter[tuple[str, ...]] = Counter()
@@ -183,8 +184,10 @@ class Traffic:
 
     def end(self) -> None:
         """Stop recording: requests that are still under way when the page was read end when it is
-        closed.
+        closed. Frames are loaded no more.
         """
+        self.reads_frames = False
+        self._is_over = True
         self.pending = [request.url for request in self.awaited][:MAX_NOTED]
         self._page.remove_listener("response", self._answered)
         self._page.remove_listener("requestfailed", self._fails)
@@ -197,7 +200,8 @@ class Traffic:
                 return
         is_own = same_site(request.url, self._page.url)
         kind = request.resource_type
-        if kind in DATA | STAY_OPEN or (kind == "script" and is_own) or self.is_read(request):
+        is_needed = kind in DATA | STAY_OPEN or (kind == "script" and is_own)
+        if not self._is_over and (is_needed or self.is_read(request)):
             self.files[request.url] = None
         if self._polled[_address(request)] >= POLLS:
             self._endless.add(request)
@@ -252,6 +256,11 @@ class Scripts:
     def __init__(self, page: Page, session: CDPSession):
         self._page = page
         self._session = session
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return self._page.url
 
     async def evaluate(self, function: str, *arguments: object) -> Any:
         """Return what a function of ours returns on the page; None where it was terminated or the
@@ -394,9 +403,27 @@ async def open_parts(scripts: Scripts, traffic: Traffic) -> None:
 async def read_frames(scripts: Scripts, traffic: Traffic) -> None:
     """Put the text of frames in their place, on a page that shows next to nothing besides."""
     traffic.reads_frames = True
-    if await scripts.answer(FRAMES, True, MAX_FRAMES, ENOUGH_TEXT):
+    for step in ("enter", "open", "read"):
+        count = await scripts.answer(FRAMES, step, MAX_FRAMES, ENOUGH_TEXT)
+        if count:
+            await wait_until_loaded(scripts, traffic)
+        elif step == "enter":
+            return
+
+
+async def open_menus(scripts: Scripts, traffic: Traffic, known: set[str]) -> str:
+    """Return the links that closed groups of menus draw when they are opened, as HTML. `known` are
+    the names of groups that other pages have opened; those of this page are added.
+    """
+    links = ""
+    for _ in range(MAX_ROUNDS):
+        opened, links = await scripts.answer(MENUS, MAX_ASKED, sorted(known))
+        if not opened:
+            break
+        known.update(opened)
+        await asyncio.sleep(POLL_SECS)  # a request that it makes begins
         await wait_until_loaded(scripts, traffic)
-        await scripts.answer(FRAMES, False, MAX_FRAMES, ENOUGH_TEXT)
+    return str(links)
 
 
 async def _end(scripts: Scripts, traffic: Traffic) -> None:
@@ -419,6 +446,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         self._primed: WeakSet[BrowserContext] = WeakSet()
         self._kept: dict[str, tuple[dict[str, str], bytes]] = {}
         """Headers and body of what pages share, by URL."""
+        self._menus: defaultdict[str, set[str]] = defaultdict(set)
+        """The names of the groups of menus that were opened, by host."""
 
     async def start(self) -> None:
         """Start Playwright and the browser; raises Playwright's errors."""
@@ -527,6 +556,8 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
                 await read_frames(scripts, traffic)
                 html = await self._read(scripts, traffic)
         await _end(scripts, traffic)
+        with contextlib.suppress(TimeoutError):
+            html += await open_menus(scripts, traffic, self._menus[host(scripts.url)])
         return html
 
     async def _read(self, scripts: Scripts, traffic: Traffic) -> str:

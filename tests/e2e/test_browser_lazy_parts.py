@@ -236,3 +236,61 @@ def test_what_else_a_page_waits_for_is_waited_for_or_given(serve, run_crawl):
     for path in pages:
         expected = f"# Drawn by {path[1:]}\n\n{TEXT.strip()}\n"
         assert documents[path]["content"] == expected, path
+
+
+BOOK = """
+window.__STORYBOOK_ADDONS_MANAGER = {};
+const at = new URLSearchParams(location.search).get('path');
+if (!at) location.replace('/?path=/docs/intro--docs');
+document.body.innerHTML = `<style>.css-1 { position: absolute; width: 1px; height: 1px; overflow: hidden }</style><header><nav><a href="/?path=/docs/intro--docs">Introduction</a>
+  <button aria-controls="button--docs button--primary" aria-expanded="false">Button</button><div></div></nav></header>
+  <section role="toolbar"><h2 class="css-1">Toolbar</h2></section>
+  <main><h2 class="css-1">Preview area</h2><a class="css-1" href="#intro--docs">Skip to sidebar</a><iframe></iframe></main>`;
+document.querySelector('button').onclick = () => {
+  document.querySelector('button + div').innerHTML = `<a id="button--docs" href="/?path=/docs/button--docs">Docs</a>
+    <a id="button--primary" href="/?path=/story/button--primary">Primary</a>`;
+  history.pushState(null, '', '/?path=/docs/button--docs');
+};
+if (at) document.querySelector('iframe').src = '/iframe.html?viewMode=docs&id=' + at.split('/').at(-1);
+"""
+"""The program around the frame in which Storybook draws a page."""
+
+NOTICE = (
+    "<h1>No Preview</h1><p>Sorry, but you either have no stories or none are selected somehow.</p>"
+    * 4
+)
+PREVIEW = f"""<style>.notice {{ display: none }}</style><div class="notice">{NOTICE}</div>
+<div id="storybook-root" hidden></div><div id="storybook-docs"></div><script type="module">
+  window.__STORYBOOK_PREVIEW__ = {{}};
+  const name = new URLSearchParams(location.search).get('id').split('-')[0];
+  const docs = document.getElementById('storybook-docs');
+  docs.innerHTML = `<h1>${{name}}</h1><p>What ${{name}} takes.</p><button aria-expanded="false">Show code</button>
+    <div></div><a href="/iframe.html?id=${{name}}--primary&viewMode=story" title="Open canvas"></a>`;
+  docs.querySelector('button').onclick = () => {{
+    docs.querySelector('div').innerHTML = `<pre><code>use(${{name}})</code></pre>`;
+  }};
+</script>"""
+
+
+def text_of(name: str) -> str:
+    return f"# {name}\n\nWhat {name} takes.\n\n```\nuse({name})\n```\n"
+
+
+def test_pages_of_a_frame_are_found_in_the_closed_groups_of_its_menu(serve, run_crawl):
+    site = serve({"/": shell(BOOK), "/iframe.html": PREVIEW})
+    for change in ("new", "unchanged"):
+        outcome = run_crawl(f"{site.url}/", constants=PATIENCE)
+        documents = outcome.by_path(site.url)
+        assert {path: page["change"] for path, page in documents.items()} == {
+            f"/?path=/docs/{name}--docs": change for name in ("intro", "button")
+        }
+        if change == "new":
+            for name in ("intro", "button"):
+                assert documents[f"/?path=/docs/{name}--docs"]["content"] == text_of(name)
+
+
+def test_what_a_page_holds_beside_its_text_and_hides_is_not_read(serve, run_crawl):
+    site = serve({"/iframe.html": PREVIEW})
+    url = f"{site.url}/iframe.html?viewMode=docs&id=button--docs"
+    documents = run_crawl(url, constants=PATIENCE).documents
+    assert [page["content"] for page in documents] == [text_of("button")]

@@ -1,8 +1,8 @@
-// The frames of a page that shows next to nothing besides: loads them (`enter`), or puts their text in their place.
-// What a frame's own style hides is left out. Returns how many.
-(enter, most, enough) => {
+// The frames of a page that shows next to nothing besides: loads them (step `enter`), opens their closed parts (`open`), or
+// puts their text in their place (`read`). What a frame's own style hides is left out. Returns how many.
+(step, most, enough) => {
   const frames = [...document.querySelectorAll('iframe')];
-  if (enter) {
+  if (step === 'enter') {
     const copy = (document.querySelector('main') ?? document.body)?.cloneNode(true);
     copy?.querySelectorAll('nav, header, footer, aside, script, style, noscript').forEach(part => part.remove());
     if (!copy || copy.textContent.trim().length >= enough) return 0;
@@ -13,7 +13,13 @@
     }
     return own.length;
   }
-  const isShown = element => element.getClientRects().length > 0;
+  if (step === 'open') {
+    const closed = frames.flatMap(frame => [...(frame.contentDocument?.querySelectorAll('button[aria-expanded="false"]') ?? [])])
+      .filter(button => !button.closest('nav, header, footer, aside, form, [role="dialog"]'));
+    for (const button of closed.slice(0, most * most)) button.click();
+    return closed.length;
+  }
+  const isShown = element => element.getClientRects().length > 0 || getComputedStyle(element).display === 'contents';
   const replace = frame => {
     const body = frame.contentDocument?.body;
     if (!body) return;

@@ -1,6 +1,6 @@
 // Before the page's scripts. Keeps what a script gives to `loadSpec` of an element (RapiDoc), opens shadow roots,
 // answers for the service worker, which is blocked, notes sockets without a message yet and a program that listens
-// for routes, and counts the timers that a page may draw itself by.
+// for routes, counts the timers that a page may draw itself by, and keeps what text its HTML had.
 {
   const MOST_MS = 5000;  // a longer timer is not waited for
   const BEGIN_MS = 1000;  // nor is one that is set later than this after the page has loaded
@@ -60,5 +60,6 @@
   window.clearTimeout = function (id) { timers.delete(id); forget.call(window, id); };
   document.addEventListener('readystatechange', () => {
     document.llmsspiderShown ??= document.body?.innerText.trim().length;
+    document.llmsspiderGiven ??= document.body && new Map([...document.body.children].map(part => [part, part.textContent]));
   });
 }

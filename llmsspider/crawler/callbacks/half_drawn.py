@@ -13,7 +13,7 @@ from llmsspider.items import Page, content_hash
 from llmsspider.web.urls import host, page_key
 
 LIKELY = re.compile(
-    r"(?:main|article|#(?:root|app|__next|__nuxt|___gatsby|__docusaurus|svelte|application|react-root))\.?\Z"
+    r"(?:main|article|#(?:[\w-]+-)?(?:root|app|docs)|#(?:__next|__nuxt|___gatsby|__docusaurus|svelte|application))\.?\Z"
     r"|(?:^|[.#_-])(?:code|samples?|snippets?|examples?)(?:\Z|[._-])"
 )
 """Names of empty elements that are rendered to see, whatever other pages hold."""

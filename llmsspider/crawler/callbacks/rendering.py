@@ -302,8 +302,9 @@ class Renderer(UsesRun):
             if half_drawn.is_filled(url, boxes) is None:
                 read = await self._in_browser(request, answered, result, None, needs=False)
                 left = read[1].page.meta.mounts
-                is_longer = len(read[1].page.markdown) > len(result.page.markdown)
-                half_drawn.learn(url, boxes, left if is_longer else boxes)
+                before = result.page.markdown.split("\n\n")
+                says_more = not set(read[1].page.markdown.split("\n\n")) <= set(before)
+                half_drawn.learn(url, boxes, left if says_more else boxes)
                 return read if half_drawn.is_filled(url, boxes) else (answered, result)
         if not half_drawn.is_filled(url, boxes):
             return answered, result
