@@ -48,7 +48,7 @@ where none does
 so, each selects them."""
 
 BATCH = 100  # pages of one transaction
-MAX_PROOFS = 500  # pairs of a link and a passage of its page that are looked at for the rule
+MAX_PROOFS = 500  # links, and ids of headings, that are looked at for the rule
 SYNONYMS = 0.6  # weight of what is found with synonyms too, relative to what is found without
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -370,16 +370,25 @@ class SourceIndex(IndexFile):
         begins = len(origin), origin, MAX_PROOFS
         own = "SELECT text, fragment FROM link WHERE own AND substr(url, 1, ?) = ? LIMIT ?"
         linked = (
-            "SELECT DISTINCT fragment, text, headings FROM link JOIN page ON page.url = link.url"
-            " JOIN passage ON passage.page = page.id"
-            " WHERE NOT own AND substr(link.url, 1, ?) = ? LIMIT ?"
+            "SELECT DISTINCT url, fragment, text FROM link WHERE NOT own AND substr(url, 1, ?) = ?"
+            " LIMIT ?"
         )
-        return {(heading, fragment) for heading, fragment in self._all(own, *begins)} | {
-            (heading, fragment)
-            for fragment, text, headings in self._all(linked, *begins)
-            for heading in headings.split(SEPARATOR)[-1:]
-            if heading and slug(heading) in {slug(fragment), slug(text)}
+        titled = (
+            "SELECT DISTINCT url, headings FROM page JOIN passage ON passage.page = page.id"
+            " WHERE url"
+        )
+        links = self._all(linked, *begins)
+        headings = {
+            (url, slug(heading)): heading
+            for url, path in self._in(titled, {url for url, _, _ in links})
+            for heading in path.split(SEPARATOR)[-1:]
+            if heading
         }
+        named = ((url, slug(one), part) for url, part, text in links for one in (part, text))
+        found = {
+            (headings[url, name], part) for url, name, part in named if (url, name) in headings
+        }
+        return found | {(heading, fragment) for heading, fragment in self._all(own, *begins)}
 
     def url_of(self, page: str) -> str | None:
         """The URL of the page with a document id, or with an address that may lack its scheme, its

@@ -396,6 +396,23 @@ def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelv
     assert shelves.paths("last resort") == ["a#last%20resort%7B%7D"]
 
 
+def test_many_links_to_long_pages_do_not_hide_those_that_prove_the_rule(shelves: Shelves):
+    parts = "".join(f"## Part {n}\n\nPart {n}. {'More. ' * 40}\n\n" for n in range(40))
+    others = [Link(f"there {n}", f"{SITE}long#x{n}") for n in range(20)]
+    names = ["Set up & run", "What's new", "First steps", "API keys", "Last resort"]
+    text = "".join(f"## {name}\n\n{name} of zebras. {'More. ' * 40}\n\n" for name in names)
+    ids = ["set-up-run", "whats-new", "first-steps", "api-keys"]
+    proofs = [Link("there", f"{SITE}a#{part}") for part in ids]
+    shelves.crawl(
+        {
+            "long": record("long", f"# Long\n\n{parts}", title="Long"),
+            "a": record("a", f"# A\n\n{text}", title="A"),
+            "b": record("b", "# B\n\nlinks\n", title="B", links=[*others, *proofs]),
+        }
+    )
+    assert shelves.paths("last resort") == ["a#last-resort"]
+
+
 def test_headings_have_the_ids_of_their_html(shelves: Shelves):
     parts = "".join(
         f"## {name}\n\nAbout {name}. {'More. ' * 40}\n\n### Options\n\n{name} sleep. {'So. ' * 60}\n\n"
