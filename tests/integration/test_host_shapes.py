@@ -869,3 +869,11 @@ def test_the_pages_of_dead_markdown_files_are_asked_for_once(serve, run_crawl):
     assert set(found) == {"/", "/d/a"}
     asked = [path for path in site.paths() if path.startswith("/gone/")]
     assert len(asked) == len(set(asked))
+
+
+def test_a_dead_index_file_loses_no_page_without_a_slash(serve, run_crawl):
+    listed = "".join(f"- [{name}](/d/{name}/index.md)\n" for name in NAMES)
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    site = serve({"/": html("Home", "<p>Home.</p>"), **pages})
+    site.pages["/llms.txt"] = Reply(f"# Guide\n\n{listed}", content_type="text/plain")
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}

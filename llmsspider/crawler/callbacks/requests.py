@@ -214,7 +214,8 @@ class PageRequests(UsesRun):
             self.addresses.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
-        for url in page_candidates(markdown).values() if markdown else ():
+        pages = [*page_candidates(markdown).values()] if markdown else []
+        for url in dict.fromkeys([*pages, *(page.rstrip("/") for page in pages)]):
             if self.addresses.requested(url) or self.bounds.refusal(
                 url, listed=page.get("listed", False)
             ):
