@@ -340,3 +340,22 @@ def test_a_page_whose_frame_comes_with_nothing_once_stays_as_it_is(serve, run_cr
     back = run_crawl(f"{site.url}/", settings=ONCE)
     assert {document["change"] for document in back.documents} == {"unchanged"}
     assert "llms/errors/http" not in back.stats
+
+
+def test_lines_that_each_rendering_has_otherwise_are_no_change(serve, run_crawl):
+    turns = iter("abcdefghij" * 9)
+    script = f"""
+        const [title, tip] = await Promise.all(['/title', '/tip'].map(async url => (await fetch(url)).text()));
+        document.getElementById('app').innerHTML = `<h1>${{title}}</h1><p>{HERO}</p><p>${{tip}}</p>`;
+    """
+    site = serve(
+        {
+            "/": shell(script),
+            "/tip": lambda _seen: Reply(f"Read {next(turns) * 9}", content_type="text/plain"),
+        }
+    )
+    changes = []
+    for title in ("Harbour", "Harbour", "Harbours"):
+        site.pages["/title"] = Reply(title, content_type="text/plain")
+        changes += [page["change"] for page in run_crawl(f"{site.url}/").documents]
+    assert changes == ["new", "unchanged", "changed"]

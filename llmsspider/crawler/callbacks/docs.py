@@ -296,8 +296,9 @@ class Pages(UsesRun):
             varying.changed(lines)
             if not varying.may_ask:
                 return False
-            again = await self.reader.anew(request.url, request.url)
-            text = again[1].page.markdown if again is not None else page.page.markdown
+            drawn = request if page.origin == "rendered" else None
+            _, again = await self.reader.anew(request.url, request.url, drawn=drawn) or (None, None)
+            text = (again or page).page.markdown
             vary = differing(page.page.markdown, text)
             varying.downloaded_again(vary)
         return {line for _, line in lines} <= {line for line, _ in vary} or varying.are_known(lines)
@@ -307,10 +308,10 @@ class Pages(UsesRun):
         server, which have a date, and are what they are.
         """
         state = self.known.at(url)
-        is_html = page.origin == "html" and "last-modified" not in answer.headers
+        is_html = page.origin in HTML_ORIGINS and "last-modified" not in answer.headers
         if (
             state is None
-            or state.origin != "html"
+            or state.origin != page.origin
             or not is_html
             or not self.known.is_usable(state)
         ):

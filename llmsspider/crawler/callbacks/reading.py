@@ -385,17 +385,21 @@ class PageReader(UsesRun):
         return ("files", address) if address is not None and is_markdown_url(address) else None
 
     async def anew(
-        self, url: str, page_url: str, accept: str | None = None
+        self, url: str, page_url: str, accept: str | None = None, drawn: Request | None = None
     ) -> tuple[PageResponse, PageResult] | None:
         """Return a form of a page as it is now, read; None for whatever kept it from that.
 
         Without `accept` it is requested without validators, else with those of the sample before.
+        `drawn` is the request of a page that the browser renders.
         """
         try:
             how = "source" if accept else "whole"
             answer = await download_sample(self.crawler, url, page_url, accept, how)
             if answer.error_kind is None:
-                return answer, await read_page(answer, self.workers, listed=False, join=self._join)
+                read = await read_page(answer, self.workers, listed=False, join=self._join)
+                if drawn is None:
+                    return answer, read
+                return await self.renderer.in_browser(drawn, answer, read)
         except Exception as error:
             logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         return None
