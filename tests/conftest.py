@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ import services
 from crawling import Outcome, crawl
 from services import Shared
 from site_server import Page, Site, serving
+
+# A program that a test starts finds the package compiled, whatever the environment says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The suite tries the same examples each time, few of them; HYPOTHESIS_PROFILE=fuzz looks for new ones (`make fuzz`).
 SLOW = [hypothesis.HealthCheck.too_slow]  # speaks of the machine's load, not of the test
@@ -102,6 +107,44 @@ def serve() -> Iterator[Callable[[dict[str, Page]], Site]]:
     """Return a function that serves pages on 127.0.0.1 until the test ends."""
     with contextlib.ExitStack() as stack:
         yield lambda pages: stack.enter_context(serving(Site(pages)))
+
+
+@pytest.fixture(scope="module")
+def _begun(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., tuple[Site, Path, Any]]]:
+    """Return a function that serves a site and lets `begin` crawl it, once for the tests of a file."""
+    known: dict[tuple[Any, ...], tuple[Site, Callable[[], None], Path, Any]] = {}
+    with contextlib.ExitStack() as stack:
+
+        def begun(begin: Callable[..., Any], *given: Any) -> tuple[Site, Path, Any]:
+            key = (begin, *given)
+            if key not in known:
+                site = stack.enter_context(serving(Site({})))
+                folder = tmp_path_factory.mktemp("begun")
+                left = begin(site, lambda url, **options: crawl(url, folder, **options), *given)
+                known[key] = (site, site.as_now(), folder, left)
+            site, again, folder, left = known[key]
+            again()
+            return site, folder, left
+
+        yield begun
+
+
+@pytest.fixture
+def begun(_begun: Callable[..., tuple[Site, Path, Any]], tmp_path: Path) -> Callable[..., Any]:
+    """Return a function that takes `begin(site, run_crawl, *given)`, a function of the module for the first nights of
+    a site, and returns the site as it was after them and what `begin` returned.
+
+    Tests that begin alike share those nights; each goes on with `run_crawl` from a copy of their store.
+    """
+
+    def go_on(begin: Callable[..., Any], *given: Any) -> tuple[Site, Any]:
+        site, folder, left = _begun(begin, *given)
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+        return site, left
+
+    return go_on
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Container
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -56,6 +57,7 @@ def text_of(name: str) -> str:
     return PAGES[name].read_text(encoding="utf-8")
 
 
+@cache
 def strings(path: Path) -> set[str]:
     """The string constants of a module."""
     found = ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -1,12 +1,15 @@
 """The tutorial and the how-to pages, run from top to bottom as written: an installed wheel, an empty folder.
 
-A line is run unless `ELSEWHERE` names what it needs; only the names of sites are those of a local server.
+A line is run unless `ELSEWHERE` names what it needs; only the names of sites are those of a local server. A line of
+nothing but `llmsspider` and its words is run by the package of the checkout, whose imports are made already: the tutorial
+and the other lines start the program of the wheel.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -15,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from command_line import program_text
 from forked import HANGS_SECS, ROOT
-from packaged import install
 from site_server import Site
 from sites import PLAIN, html
 
@@ -78,6 +81,10 @@ SITE = {
     "/guide/intro": html("Intro", "<p>What the guide begins with.</p>"),
     "/manual/": html("Manual", "<p>The manual in one page.</p>"),
 }
+
+
+SHELL = frozenset("|&;<>$*~`\\")
+"""What a shell does more than split a line into words."""
 
 
 class Step(NamedTuple):
@@ -164,20 +171,19 @@ class Place:
         elif step.text.startswith("export "):
             self.exports += f"{text}\n"
         else:
-            words = (
-                ["python", "-c", text]
-                if step.kind == "python"
-                else ["sh", "-ec", self.exports + text]
-            )
-            named = (
-                {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if step.kind == "python" else {}
-            )
-            done = subprocess.run(
-                words, cwd=self.folder, env=self.environment | named, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, timeout=HANGS_SECS, check=False,
-            )  # fmt: skip
+            done = self._run(step.kind, text)
             assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
             assert "Traceback" not in done.stderr, done.stderr
+
+    def _run(self, kind: str, text: str) -> subprocess.CompletedProcess[str]:
+        if text.startswith("llmsspider ") and not self.exports and not SHELL.intersection(text):
+            return program_text(*shlex.split(text)[1:], cwd=self.folder, **self.environment)
+        words = ["python", "-c", text] if kind == "python" else ["sh", "-ec", self.exports + text]
+        named = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if kind == "python" else {}
+        return subprocess.run(
+            words, cwd=self.folder, env=self.environment | named, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=HANGS_SECS, check=False,
+        )  # fmt: skip
 
     @contextmanager
     def demo(self) -> Iterator[None]:
@@ -194,11 +200,6 @@ class Place:
             self.names["127.0.0.1:8000"] = address[1]
             yield
             process.terminate()
-
-
-@pytest.fixture(scope="session")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install(wheel, tmp_path_factory.mktemp("environment"))
 
 
 @pytest.mark.parametrize("page", sorted(RUN))

@@ -66,6 +66,11 @@ def night(run_crawl, site: Site):
     return run_crawl(f"{site.url}/", settings=QUICK)
 
 
+def first_night(site: Site, run_crawl, named_by: str) -> None:
+    site.pages = pages(named_by)
+    assert len(night(run_crawl, site).documents) == 45
+
+
 QUARTER = NAMES[3::4]
 TO_HOME = Reply("", 302, HTML, {"Location": "/"})
 FAULTS = {
@@ -105,11 +110,10 @@ def sign_in(seen) -> Reply:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_odd_night_deletes_nothing(serve, run_crawl, fault):
+def test_one_odd_night_deletes_nothing(begun, run_crawl, fault):
     named_by, wrong = FAULTS[fault]
-    site = serve(pages(named_by))
+    site, _ = begun(first_night, named_by)
     site.missing = sign_in
-    assert len(night(run_crawl, site).documents) == 45
     site.pages |= wrong
     odd = night(run_crawl, site)
     assert not {"deleted", "new"} & set(told(odd, site).values())
@@ -120,9 +124,8 @@ def test_one_odd_night_deletes_nothing(serve, run_crawl, fault):
     assert len(after.documents) == 45
 
 
-def test_what_waits_is_told(serve, run_crawl, tmp_path):
-    site = serve(pages(LIST))
-    night(run_crawl, site)
+def test_what_waits_is_told(begun, run_crawl, tmp_path):
+    site, _ = begun(first_night, LIST)
     site.pages |= dict.fromkeys(QUARTER, Reply("gone", 404, HTML))
     first = night(run_crawl, site)
     line = "gone? 10 pages (not-found 10), the next complete crawl decides"
@@ -136,9 +139,8 @@ def test_what_waits_is_told(serve, run_crawl, tmp_path):
 
 
 @pytest.mark.parametrize("named_by", [LIST, LINKS])
-def test_a_page_that_is_removed_with_its_links_goes_the_same_night(serve, run_crawl, named_by):
-    site = serve(pages(named_by))
-    night(run_crawl, site)
+def test_a_page_that_is_removed_with_its_links_goes_the_same_night(begun, run_crawl, named_by):
+    site, _ = begun(first_night, named_by)
     gone = NAMES[4]
     del site.pages[gone]
     for path in ("/guide/", "/sitemap-guide.xml"):
@@ -151,9 +153,8 @@ def test_a_page_that_is_removed_with_its_links_goes_the_same_night(serve, run_cr
     assert told(night(run_crawl, site), site).get(gone) == "deleted"
 
 
-def test_a_page_that_nothing_names_but_that_answers_goes_in_the_third_night(serve, run_crawl):
-    site = serve(pages(LIST))
-    night(run_crawl, site)
+def test_a_page_that_nothing_names_but_that_answers_goes_in_the_third_night(begun, run_crawl):
+    site, _ = begun(first_night, LIST)
     gone = NAMES[4]
     text = str(site.pages["/sitemap-guide.xml"])
     site.pages["/sitemap-guide.xml"] = text.replace(f"<url><loc>{{base}}{gone}</loc></url>", "")
@@ -164,18 +165,16 @@ def test_a_page_that_nothing_names_but_that_answers_goes_in_the_third_night(serv
     assert told(night(run_crawl, site), site) == {gone: "deleted"}
 
 
-def test_pages_that_are_gone_for_good_go_in_the_second_night(serve, run_crawl):
-    site = serve(pages(LIST))
-    night(run_crawl, site)
+def test_pages_that_are_gone_for_good_go_in_the_second_night(begun, run_crawl):
+    site, _ = begun(first_night, LIST)
     site.pages |= FAULTS["JSON errors with status 200"][1]
     assert told(night(run_crawl, site), site) == {}
     assert Counter(told(night(run_crawl, site), site).values()) == {"deleted": len(QUARTER)}
 
 
-def test_pages_that_lead_on_have_moved(serve, run_crawl):
+def test_pages_that_lead_on_have_moved(begun, run_crawl):
     """By whatever means, linked or not: one page at once, several to one page in the second night."""
-    site = serve(pages(LIST))
-    night(run_crawl, site)
+    site, _ = begun(first_night, LIST)
     leading = {
         NAMES[0]: ("<meta http-equiv='refresh' content='0; url=/faq/a.html#one'>", "Go on."),
         NAMES[1]: ("<script>location.href='/faq/a.html#two'+location.search</script>", LINK),

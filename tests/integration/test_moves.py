@@ -8,7 +8,7 @@ import pytest
 from site_server import Reply
 from sites import html
 
-NAMES = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+NAMES = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
 VOCABULARY = [
     f"{first}{last}" for first in "bdfgklmnprst" for last in ("arem", "osil", "unat", "evor")
 ]
@@ -52,11 +52,17 @@ def tree(places: dict[str, str], *, stubs: dict[str, str] | None = None, slash: 
     return with_slashes(pages)
 
 
-@pytest.mark.parametrize("slash", ["", "/"], ids=["links alike", "links with one"])
-def test_redirect_pages_whose_targets_have_no_slash(serve, run_crawl, slash):
-    places = {name: f"/d/{name}/" for name in NAMES}
-    site = serve(tree(places, slash=slash))
+def first_night(site, run_crawl, names: tuple[str, ...], slash: str = "") -> dict[str, str]:
+    """Return the pages by name."""
+    places = {name: f"/d/{name}/" for name in names}
+    site.pages = tree(places, slash=slash)
     run_crawl(f"{site.url}/d/")
+    return places
+
+
+@pytest.mark.parametrize("slash", ["", "/"], ids=["links alike", "links with one"])
+def test_redirect_pages_whose_targets_have_no_slash(begun, run_crawl, slash):
+    site, places = begun(first_night, NAMES, slash)
     renamed = {name: f"/d/guide/{name}/" for name in NAMES[:5]}
     stubs = {places[name]: renamed[name].rstrip("/") for name in renamed}
     site.pages = tree(places | renamed, stubs=stubs, slash=slash)
@@ -125,10 +131,8 @@ REDIRECTS = {
 
 
 @pytest.mark.parametrize("redirect", ["301", "for now", "meta refresh"])
-def test_renamed_pages_are_told_as_moved_at_once_however_they_redirect(serve, run_crawl, redirect):
-    places = {name: f"/d/{name}/" for name in NAMES}
-    site = serve(tree(places))
-    run_crawl(f"{site.url}/d/")
+def test_renamed_pages_are_told_as_moved_at_once_however_they_redirect(begun, run_crawl, redirect):
+    site, places = begun(first_night, NAMES)
     renamed = {name: f"/d/guide/{name}/" for name in NAMES[:3]}
     site.pages = tree(places | renamed)
     for name, path in renamed.items():
@@ -140,10 +144,8 @@ def test_renamed_pages_are_told_as_moved_at_once_however_they_redirect(serve, ru
 
 @pytest.mark.parametrize("whole", ["/d/all/", "/d/other/"], ids=["new", "that was there"])
 @pytest.mark.parametrize("redirect", REDIRECTS)
-def test_pages_that_are_merged_into_one_are_all_named(serve, run_crawl, redirect, whole):
-    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/", "rest": "/d/rest/"}
-    site = serve(tree(places))
-    run_crawl(f"{site.url}/d/")
+def test_pages_that_are_merged_into_one_are_all_named(begun, run_crawl, redirect, whole):
+    site, places = begun(first_night, (*NAMES, "other", "rest"))
     merged = NAMES[:4]
     left = {name: path for name, path in places.items() if name not in merged}
     site.pages = tree(left | {"all": whole})
@@ -157,10 +159,8 @@ def test_pages_that_are_merged_into_one_are_all_named(serve, run_crawl, redirect
     assert sum(one["change"] == "deleted" for one in night.documents) == 4
 
 
-def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(serve, run_crawl):
-    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/"}
-    site = serve(tree(places))
-    run_crawl(f"{site.url}/d/")
+def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(begun, run_crawl):
+    site, places = begun(first_night, (*NAMES, "other", "rest"))
     left = {name: path for name, path in places.items() if name not in NAMES[:3]}
     site.pages = tree(left)
     site.pages["/d/other/"] = html("Other", text("other") + text("something else"))
@@ -176,20 +176,16 @@ def test_pages_that_redirect_to_one_which_lacks_their_text_stay_for_a_night(serv
     }
 
 
-def test_no_page_is_named_as_moved_that_stays(serve, run_crawl):
-    places = {name: f"/d/{name}/" for name in NAMES} | {"other": "/d/other/"}
-    site = serve(tree(places))
-    run_crawl(f"{site.url}/d/")
+def test_no_page_is_named_as_moved_that_stays(begun, run_crawl):
+    site, places = begun(first_night, (*NAMES, "other", "rest"))
     for name in NAMES:
         site.pages[places[name]] = REDIRECTS["for now"]("/d/other/")
     for _ in range(2):
         assert moved(run_crawl(f"{site.url}/d/"), site.url) == {}
 
 
-def test_a_start_page_that_moves_with_its_section(serve, run_crawl):
-    places = {name: f"/d/{name}/" for name in NAMES}
-    site = serve(tree(places))
-    run_crawl(f"{site.url}/d/")
+def test_a_start_page_that_moves_with_its_section(begun, run_crawl):
+    site, places = begun(first_night, NAMES)
     now = tree({name: f"/docs/{name}/" for name in NAMES})
     now["/docs/"] = now.pop("/d/")
     now["/docs"] = Reply("", 301, headers={"Location": "/docs/"})

@@ -84,40 +84,44 @@ EACH = [
 """All pages in each form, and four of them in one: how many there are is judged the same in each form."""
 
 
-@pytest.mark.parametrize(("odd", "form", "behind"), EACH)
-def test_one_odd_night_overwrites_nothing(serve, run_crawl, odd, form, behind):
-    right = {number: text(number) for number in NUMBERS}
-    site = serve(pages(form, right))
+RIGHT = {number: text(number) for number in NUMBERS}
+
+
+def first_night(site, run_crawl, form):
+    site.pages = pages(form, RIGHT)
     first = run_crawl(f"{site.url}/docs/").by_path(site.url)
     assert len(first) == 21
-    site.pages = pages(form, {**right, **{number: ODD[odd](number) for number in behind}})
+    return first
+
+
+@pytest.mark.parametrize(("odd", "form", "behind"), EACH)
+def test_one_odd_night_overwrites_nothing(begun, run_crawl, odd, form, behind):
+    site, first = begun(first_night, form)
+    site.pages = pages(form, {**RIGHT, **{number: ODD[odd](number) for number in behind}})
     night = run_crawl(f"{site.url}/docs/")
     found = night.by_path(site.url)
     assert {path: one["content"] for path, one in found.items()} == {
         path: one["content"] for path, one in first.items()
     }
     assert night.stats["llms/errors/http"] == len(behind)
-    site.pages = pages(form, right)
+    site.pages = pages(form, RIGHT)
     after = run_crawl(f"{site.url}/docs/").by_path(site.url)
     assert {one["change"] for one in after.values()} == {"unchanged"}
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_translation_arrives_whole_in_the_second_night(serve, run_crawl, form):
-    site = serve(pages(form, {number: text(number) for number in NUMBERS}))
-    run_crawl(f"{site.url}/docs/")
+def test_a_translation_arrives_whole_in_the_second_night(begun, run_crawl, form):
+    site, _ = begun(first_night, form)
     site.pages = pages(form, {number: other_language(number) for number in NUMBERS})
     run_crawl(f"{site.url}/docs/")
     second = run_crawl(f"{site.url}/docs/").by_path(site.url)
     assert [one["change"] for one in second.values()].count("changed") == 20
 
 
-def test_a_few_pages_that_are_rewritten_are_told_at_once(serve, run_crawl):
-    right = {number: text(number) for number in NUMBERS}
-    site = serve(pages("HTML", right))
-    run_crawl(f"{site.url}/docs/")
+def test_a_few_pages_that_are_rewritten_are_told_at_once(begun, run_crawl):
+    site, _ = begun(first_night, "HTML")
     said = {number: (text(number)[0], other_language(number)[1]) for number in range(5)}
-    site.pages = pages("HTML", {**right, **said})
+    site.pages = pages("HTML", {**RIGHT, **said})
     night = run_crawl(f"{site.url}/docs/").by_path(site.url)
     changed = {path for path, one in night.items() if one["change"] == "changed"}
     assert changed == {f"/docs/p{number}" for number in range(5)}

@@ -47,6 +47,11 @@ def pages() -> dict:
     }
 
 
+def first_night(site, run_crawl) -> None:
+    site.pages = pages()
+    assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 31
+
+
 def told(outcome, base: str) -> dict[str, str]:
     """The pages that are not as they were, by path."""
     changed = {row["url"].removeprefix(base): row["change"] for row in outcome.documents}
@@ -92,9 +97,8 @@ def denied(name: str) -> str:
         ),
     ],
 )
-def test_a_wall_is_an_outage(serve, run_crawl, wall, pages_behind, kind, exit_code):
-    site = serve(pages())
-    assert len(run_crawl(f"{site.url}/", settings=QUICK).documents) == 31
+def test_a_wall_is_an_outage(begun, run_crawl, wall, pages_behind, kind, exit_code):
+    site, _ = begun(first_night)
     site.pages["/login"] = SIGN_IN
     site.pages[NAMES[8]] = page(NAMES[8], 2)
     for name in pages_behind:
@@ -112,9 +116,8 @@ def test_a_wall_is_an_outage(serve, run_crawl, wall, pages_behind, kind, exit_co
 
 
 @pytest.mark.parametrize("answer", [SHELL, MISSING], ids=["empty", "soft-404"])
-def test_empty_and_missing_pages_are_deleted_in_the_second_night(serve, run_crawl, answer):
-    site = serve(pages())
-    run_crawl(f"{site.url}/", settings=QUICK)
+def test_empty_and_missing_pages_are_deleted_in_the_second_night(begun, run_crawl, answer):
+    site, _ = begun(first_night)
     site.pages[NAMES[1]] = answer
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
     second = run_crawl(f"{site.url}/", settings=QUICK)
@@ -122,10 +125,9 @@ def test_empty_and_missing_pages_are_deleted_in_the_second_night(serve, run_craw
 
 
 def test_what_was_rewritten_is_delivered_the_same_night_and_another_page_the_second(
-    serve, run_crawl
+    begun, run_crawl
 ):
-    site = serve(pages())
-    run_crawl(f"{site.url}/", settings=QUICK)
+    site, _ = begun(first_night)
     rewritten = "<p>Nothing here is what it was before.</p><a href='/new.html'>new</a>"
     site.pages[NAMES[0]] = html("Page 0", rewritten)
     site.pages[NAMES[1]] = html("Two", "<p>This moved elsewhere.</p>")
@@ -150,9 +152,8 @@ def test_pages_of_one_line_are_edited_the_same_night(serve, run_crawl):
     assert told(night, site.url) == dict.fromkeys(NAMES[:4], "changed")
 
 
-def test_many_redirects_to_one_page_are_no_moves_at_once(serve, run_crawl):
-    site = serve(pages())
-    run_crawl(f"{site.url}/", settings=QUICK)
+def test_many_redirects_to_one_page_are_no_moves_at_once(begun, run_crawl):
+    site, _ = begun(first_night)
     site.pages["/soon.html"] = html("Soon", "<p>We work on it.</p>")
     site.pages.update(
         dict.fromkeys(NAMES[10:15], Reply("", 302, headers={"Location": "/soon.html"}))
@@ -204,10 +205,9 @@ def test_markdown_that_is_walled_is_not_taken_as_html(serve, run_crawl):
     ],
 )
 def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(
-    serve, run_crawl, wall, walled, kind
+    begun, run_crawl, wall, walled, kind
 ):
-    site = serve(pages())
-    run_crawl(f"{site.url}/", settings=QUICK)
+    site, _ = begun(first_night)
     healthy = dict(site.pages)
     site.pages["/"] = site.pages["/"].replace("<ul>", "<ul><li><a href='/new.html'>new</a></li>")
     site.pages |= dict.fromkeys([*walled, "/new.html"], wall)
@@ -222,9 +222,8 @@ def test_a_wall_without_a_form_says_what_a_new_page_with_its_text_is(
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {"/new.html": "new"}
 
 
-def test_a_page_of_which_little_is_left_is_believed_in_the_second_night(serve, run_crawl):
-    site = serve(pages())
-    run_crawl(f"{site.url}/", settings=QUICK)
+def test_a_page_of_which_little_is_left_is_believed_in_the_second_night(begun, run_crawl):
+    site, _ = begun(first_night)
     site.pages[NAMES[1]] = f"<html><title>Page 1</title><a href='{NAMES[2]}'>2</a></html>"
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {}
     assert told(run_crawl(f"{site.url}/", settings=QUICK), site.url) == {NAMES[1]: "changed"}

@@ -122,11 +122,24 @@ def test_an_index_is_a_list_of_pages_and_is_held_against_them(serve, run_crawl):
 PROOF = ((), (3,), (), ())
 
 
-def test_a_night_is_what_the_index_names_and_a_sample(serve, run_crawl):
-    nights = Nights(serve, run_crawl, 40)
+def proven(site, run_crawl) -> dict[int, int]:
+    """Let the index prove itself; returns the editions of the pages."""
+    nights = Nights(lambda _pages: site, run_crawl, 40)
     for edited in PROOF:
         nights(*edited)
+    return nights.editions
 
+
+def nights_from_then_on(begun, run_crawl) -> Nights:
+    """Return the nights of the site whose index is proven."""
+    site, editions = begun(proven)
+    nights = Nights(lambda _pages: site, run_crawl, 40)
+    nights.editions = dict(editions)
+    return nights
+
+
+def test_a_night_is_what_the_index_names_and_a_sample(begun, run_crawl):
+    nights = nights_from_then_on(begun, run_crawl)
     told, paths, outcome = nights()
     pages = pages_of(paths)
     assert told == {}
@@ -265,17 +278,23 @@ def another_generator(nights):
     nights.is_sphinx = True
 
 
+def five_nights(site, run_crawl, has_etags: bool) -> None:
+    nights = Nights(lambda _pages: site, run_crawl, 6)
+    site.etags = has_etags
+    for _night in range(5):
+        nights()
+
+
 @pytest.mark.parametrize("has_etags", [True, False], ids=["etags", "no validators"])
 @pytest.mark.parametrize(
     "happens", [other_start_page, another_edition, broken_index, another_generator]
 )
 def test_an_llms_txt_that_appears_is_found_at_once_with_whatever_else_is_new(
-    serve, run_crawl, happens, has_etags
+    begun, run_crawl, happens, has_etags
 ):
-    nights = Nights(serve, run_crawl, 6)
-    nights.site.etags = has_etags
-    for _night in range(5):
-        nights()
+    site, _ = begun(five_nights, has_etags)
+    nights = Nights(lambda _pages: site, run_crawl, 6)
+    site.etags = has_etags
     happens(nights)
     nights.site.pages["/llms.txt"] = LLMS_TXT
     _, _, outcome = nights()
@@ -293,10 +312,8 @@ def test_an_llms_txt_that_appears_is_found_within_three_nights_in_any_case(serve
     assert found[2]["title"] == "Part 1"
 
 
-def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl):
-    nights = Nights(serve, run_crawl, 40)
-    for edited in PROOF:
-        nights(*edited)
+def test_an_index_that_falls_silent_is_found_out_by_the_sample(begun, run_crawl):
+    nights = nights_from_then_on(begun, run_crawl)
     plain = nights.site.reply
 
     def opted_out(seen):
@@ -322,10 +339,8 @@ def test_an_index_that_falls_silent_is_found_out_by_the_sample(serve, run_crawl)
         assert "not requested" not in outcome.log, "it has to prove itself for twice as long"
 
 
-def test_one_page_that_changes_unnamed_is_found_within_the_bound(serve, run_crawl):
-    nights = Nights(serve, run_crawl, 40)
-    for edited in PROOF:
-        nights(*edited)
+def test_one_page_that_changes_unnamed_is_found_within_the_bound(begun, run_crawl):
+    nights = nights_from_then_on(begun, run_crawl)
     nights.named = dict(nights.editions)
     bound = {"LLMS_REVISIT": 10}
 

@@ -15,6 +15,11 @@ TOGETHER = {
     "test_sync_scrapyd.py": "the egg",
     "test_packaging.py": "the wheel",
     "test_linear_patterns.py": "the patterns of the package, found once",
+    "test_gone.py": "the first nights of a site",
+    "test_moves.py": "the first nights of a site",
+    "test_overwrites.py": "the first nights of a site",
+    "test_walls.py": "the first nights of a site",
+    "test_witnesses.py": "the first nights of a site",
 }
 """Files whose tests go to one process, and what they share."""
 

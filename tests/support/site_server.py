@@ -64,6 +64,16 @@ class Site:
         self.url = ""
         self._lock = threading.Lock()
 
+    def as_now(self) -> Callable[[], None]:
+        """Return a function that makes the site what it is now, with no request recorded."""
+        kept = {**vars(self), "requests": []}
+
+        def again() -> None:
+            vars(self).clear()
+            vars(self).update(kept, pages=dict(kept["pages"]), requests=[])
+
+        return again
+
     def paths(self) -> list[str]:
         """The paths asked, in order."""
         with self._lock:

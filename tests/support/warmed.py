@@ -42,6 +42,11 @@ def _use_a_store() -> None:
         list(store.changes_since(0))
 
 
+_command_classes = cache(lambda module: tuple(_classes_of(module)))
+_classes_of = cmdline._iter_command_classes
+cmdline._iter_command_classes = lambda module: iter(_command_classes(module))
+for _module in ("scrapy.commands", "llmsspider.commands"):
+    _command_classes(_module)
 cmdline.entry_points = cache(cmdline.entry_points)  # nobody installs a package meanwhile
 cmdline.entry_points(group="scrapy.commands")
 versions._version = cache(versions._version)
