@@ -1,6 +1,6 @@
 """The docs say what the code does: nothing is missing, nothing is made up.
 
-`python tests/test_docs.py` writes the JSON Schemas and the tables of settings and arguments again.
+`PYTHONPATH=.:tests/support python tests/test_docs.py` writes the JSON Schemas and the tables of settings and arguments again.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class PlanNight:
 
 @dataclass(slots=True)
 class Plan:
-    """What a crawl would do, as `scrapy plan --json` gives it (docs/reference/plan.schema.json)."""
+    """What a crawl would do, as `llmsspider plan --json` gives it."""
 
     url: str | None
     start: StartPage

@@ -114,8 +114,8 @@ class CoverageReport:
 
 @dataclass(slots=True, frozen=True)
 class RunData:
-    """One run: its source, its status as `scrapy status` gives it, the pages done last, the latest
-    first, timings, discovery and coverage.
+    """One run: its source, its status as `llmsspider status` gives it, the pages done last,
+    the latest first, timings, discovery and coverage.
     """
 
     source: str

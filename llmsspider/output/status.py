@@ -97,7 +97,7 @@ class History:
 
 @dataclass(slots=True, frozen=True)
 class SourceStatus:
-    """A source and its last run, as `scrapy status --json` gives it; `run` is None before the
+    """A source and its last run, as `llmsspider status --json` gives it; `run` is None before the
     first.
     """
 

@@ -78,11 +78,13 @@ def pages(form: str, said: dict[int, tuple[str, str]]) -> dict:
 
 
 EACH = [
-    *((odd, form, range(20)) for odd in ODD for form in FORMS),
-    *((odd, form, range(4, 8)) for odd, form in zip(ODD, cycle(FORMS), strict=False)),
+    *((odd, form, range(20)) for odd, form in zip(ODD, cycle(FORMS), strict=False)),
+    *(
+        (odd, form, range(4, 8))
+        for odd, form in zip(ODD, cycle(FORMS[1:] + FORMS[:1]), strict=False)
+    ),
 ]
-"""All pages in each form, and four of them in one: how many there are is judged the same in each form."""
-
+"""All pages in one form and four of them in the next: what they say, and how many, is judged the same in each form."""
 
 RIGHT = {number: text(number) for number in NUMBERS}
 
