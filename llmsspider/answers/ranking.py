@@ -106,7 +106,8 @@ class Hit:
 class PageSignals:
     """Ranking signals of a page other than its words.
 
-    `version`: the segment of its path that names one. `superseded`: the source has the same page in a newer version.
+    `version`: the segment of its path that names one. `superseded`: the source has the same page in
+    a newer version.
     """
 
     url: str
@@ -339,7 +340,8 @@ _CODE = re.compile(
 
 
 def code_in(text: str) -> str:
-    r"""Return the fenced code of a text, each block with the line before it; empty where there is none.
+    r"""Return the fenced code of a text, each block with the line before it; empty where there is
+    none.
 
     >>> code_in("# A\n\nMore.\n\nRun it:\n\n```\nx = 1\n```\n\nDone.")
     'Run it:\n\n```\nx = 1\n```'

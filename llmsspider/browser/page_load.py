@@ -90,8 +90,8 @@ LOOK, EXPAND, OPEN, FRAMES, MENUS, SPEC, WHOLE, LISTEN = (
     for name in ("look", "expand", "open", "frames", "menus", "spec", "whole", "listen")
 )
 """Functions that a page is asked to call: what it shows; expand the parts of an API reference; open
-what is drawn when it is asked for; its frames; open its menus; the API that a script gave it; its HTML with shadow
-roots. The last one is a script that runs before those of the page.
+what is drawn when it is asked for; its frames; open its menus; the API that a script gave it; its
+HTML with shadow roots. The last one is a script that runs before those of the page.
 """
 
 
@@ -133,8 +133,8 @@ class Traffic:
         self.pending: list[str] = []
         self.data: list[str] = []
         self.files: dict[str, str | None] = {}
-        """The hashes of the data and the scripts of its site that it asked for; None for what cannot
-        be requested again.
+        """The hashes of the data and the scripts of its site that it asked for; None for what
+        cannot be requested again.
         """
         self.is_stopped = False
         self.is_held = False

@@ -1,4 +1,6 @@
-"""The commands by name, for the lists of `llmsspider --help` and `scrapy -h`: to list them imports none."""
+"""The commands by name, for the lists of `llmsspider --help` and `scrapy -h`: to list them imports
+none.
+"""
 
 SUMMARIES = {
     "convert": "Print a file or page as Markdown: HTML, PDF, Word, PowerPoint, Excel, EPUB",

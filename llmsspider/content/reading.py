@@ -1,4 +1,6 @@
-"""A body of any format that is converted as a `Converted`: HTML, Markdown, text, notebooks, documents."""
+"""A body of any format that is converted as a `Converted`: HTML, Markdown, text, notebooks,
+documents.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`to_markdown`: one HTML page as Markdown, without Scrapy and the store; what a crawl writes of the
-same page.
+"""`to_markdown`: one HTML page as Markdown, without Scrapy and the store; what a crawl writes of
+the same page.
 """
 
 from __future__ import annotations

@@ -357,8 +357,9 @@ class Bounds:
         return self.scope.refusal(url, listed=listed) if self.scope else None
 
     def refusal_by_page(self, url: str, page: Page) -> Filtered | None:
-        """Return why a page that was read is filtered: it declares another language, its query names
-        one, as was learned since, or it links to pages of another language or version; else None.
+        """Return why a page that was read is filtered: it declares another language, its query
+        names one, as was learned since, or it links to pages of another language or version; else
+        None.
         """
         if self._is_named(url):
             return None

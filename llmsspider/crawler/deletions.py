@@ -56,8 +56,9 @@ class Moves:
     def may_be_stored(
         self, record: PageRecord, recorded: Container[bytes], stored: PageRecord | None = None
     ) -> bool:
-        """Say whether a page may be another stored one that has no document in this run (`recorded`)
-        yet: it is new, or has grown since it was `stored`, as one does that others are merged into.
+        """Say whether a page may be another stored one that has no document in this run
+        (`recorded`) yet: it is new, or has grown since it was `stored`, as one does that others are
+        merged into.
         """
         grown = len(record.text) - len((stored and stored.content) or "")
         if stored is not None and grown < MIN_MERGED_CHARACTERS:

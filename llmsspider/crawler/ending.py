@@ -296,8 +296,8 @@ async def all_phases(phase: Phase, start: AsyncIterator[Any]) -> AsyncIterator[A
 
 
 def _prepare_own_start(phase: Phase, url: str) -> None:
-    """Fix the bounds of a run whose spider has a `start` of its own, from `url` on: nothing is known
-    before it, and nothing is stored.
+    """Fix the bounds of a run whose spider has a `start` of its own, from `url` on: nothing is
+    known before it, and nothing is stored.
     """
     phase.run.remembers = False
     phase.report.note(

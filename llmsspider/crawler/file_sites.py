@@ -1,5 +1,5 @@
-"""Sites whose pages are files at other addresses: those made with Docsify, and the repository that is
-read; and pages whose routes a browser renders. No Scrapy.
+"""Sites whose pages are files at other addresses: those made with Docsify, and the repository that
+is read; and pages whose routes a browser renders. No Scrapy.
 """
 
 from collections.abc import Mapping

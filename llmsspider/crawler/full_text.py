@@ -217,9 +217,9 @@ _LINK = re.compile(r"(?<!!)\[[^\[\]\n]*\]\((https?://[^()\s#?]+)")
 
 
 def says_the_same(one: str, other: str, *, titles: bool = False, links: bool = False) -> bool:
-    r"""Say whether two forms of a page say the same: the same words in the same order, though one may
-    lack the title, or have a longer one or a heading in its place, and labels of admonitions. Signs
-    of code count where both have as many blocks of it: a form may have lost them.
+    r"""Say whether two forms of a page say the same: the same words in the same order, though one
+    may lack the title, or have a longer one or a heading in its place, and labels of admonitions.
+    Signs of code count where both have as many blocks of it: a form may have lost them.
 
     Where forms are known to have the same, `titles` have to be equal, and `links` that are as many
     to lead to the same pages.
@@ -252,8 +252,8 @@ def _lead_elsewhere(one: str, other: str) -> bool:
 
 
 def words_of(markdown: str, *, with_title: bool = False, signs: bool = True) -> list[str]:
-    r"""Return the words that a reader sees, whatever Markdown is around them, and with `signs` those
-    of code; without the title unless it is wanted, and without the labels of admonitions.
+    r"""Return the words that a reader sees, whatever Markdown is around them, and with `signs`
+    those of code; without the title unless it is wanted, and without the labels of admonitions.
 
     >>> words_of("# A\n\nSee [the *b*](/x) &amp; `c\\_d`.\n")
     ['see', 'the', 'b', 'c', 'd']

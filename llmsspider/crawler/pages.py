@@ -317,8 +317,8 @@ def named_llms_txt(meta: PageMeta, answered: PageResponse) -> str | None:
 
 
 def text_headers(response: Any) -> dict[str, str]:
-    """Return the headers of a Scrapy response as valid text: lower-case names, several values joined
-    by a comma.
+    """Return the headers of a Scrapy response as valid text: lower-case names, several values
+    joined by a comma.
     """
     return {
         name.decode("latin-1").lower(): valid_text(b", ".join(values).decode("latin-1"))

@@ -191,7 +191,9 @@ class Planner(UsesRun):
     def _sections(
         self, pages: Mapping[str, str | None], filtered: Mapping[str, FilteredPages]
     ) -> Counter[str | None]:
-        """Return the number of pages that the bounds take in, by section; the others are `filtered`."""
+        """Return the number of pages that the bounds take in, by section; the others are
+        `filtered`.
+        """
         sections: Counter[str | None] = Counter()
         self.bounds.trees.accept_undecided(pages)
         for page, section in pages.items():
@@ -368,8 +370,8 @@ class Advice(UsesRun):
     site: SiteKnowledge
 
     def of(self, outcome: str) -> str:
-        """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep them,
-        and what to do.
+        """One line on why a run that has ended `WITHOUT_DOCUMENTS` has none, or could not keep
+        them, and what to do.
         """
         fault = self.coverage.fault
         if outcome != "store_failed":
@@ -394,13 +396,15 @@ class Advice(UsesRun):
         )
 
     def notes(self) -> list[str]:
-        """Return what a person should know of a run: its start page failed, or many links were out of
-        scope.
+        """Return what a person should know of a run: its start page failed, or many links were out
+        of scope.
         """
         return [line for line in (self._start_failure(), self._links_out_of_scope()) if line]
 
     def nothing_obtained(self) -> str:
-        """One line on why a run came to nothing, and what to do; it says what the start page answered."""
+        """One line on why a run came to nothing, and what to do; it says what the start page
+        answered.
+        """
         start = self._start
         progress = self.progress
         fault = self.coverage.fault
@@ -425,7 +429,9 @@ class Advice(UsesRun):
         return f"{start.final_url} answered, but no document came of it" + f": {why}" * bool(why)
 
     def _links_out_of_scope(self) -> str | None:
-        """One line where few documents came while many links of the site were out of scope, or None."""
+        """One line where few documents came while many links of the site were out of scope, or
+        None.
+        """
         outside = self.progress.filtered["out-of-scope"]
         documents = self.progress.documents
         scope = self.bounds.scope

@@ -71,11 +71,11 @@ nothing.
 class History:
     """What became of the claims of one witness.
 
-    `nights` counts those on which every page was requested or it was believed, `active` those of the
-    former on which pages changed, since its last mistake; `changes` the pages that changed, `named`
-    those that it had named, `mistakes` the nights when it had not. `stamp` and `pages` (a number)
-    are those of last time. It `holds_text` where it was seen to have what pages say, or they to
-    carry what it says.
+    `nights` counts those on which every page was requested or it was believed, `active` those of
+    the former on which pages changed, since its last mistake; `changes` the pages that changed,
+    `named` those that it had named, `mistakes` the nights when it had not. `stamp` and `pages` (a
+    number) are those of last time. It `holds_text` where it was seen to have what pages say, or
+    they to carry what it says.
     """
 
     nights: int = 0
@@ -210,8 +210,8 @@ class Ledger:
         return "silent" if now == then and witness.name not in before.again else "named"
 
     def _bound_of(self, key: bytes, url: str) -> float:
-        """Return in how many runs a page is to be requested, by the first believed witness that says
-        something of it; 0 where none does, or it names the page.
+        """Return in how many runs a page is to be requested, by the first believed witness that
+        says something of it; 0 where none does, or it names the page.
         """
         claims = ((one, self.claim(one, key, url)) for one in self._believed)
         witness, claim = next((one for one in claims if one[1] != "none"), (None, "none"))
@@ -283,8 +283,8 @@ class Ledger:
     def _reasons(
         self, pages: Mapping[bytes, str], named: Mapping[str, set[bytes]]
     ) -> dict[bytes, Why]:
-        """Return why each of the stored pages is requested or left out, but for samples, by what the
-        witnesses have `named`: a few are requested whoever names them.
+        """Return why each of the stored pages is requested or left out, but for samples, by what
+        the witnesses have `named`: a few are requested whoever names them.
         """
         few = max(FEW, FEW_SHARE * len(pages))
         believed = {one.name for one in self._believed}
@@ -429,7 +429,8 @@ class Ledger:
         again: list[str] = []
         if key not in changes:
             earlier = self.checked[key].again if key in self.checked else []
-            # what speaks for all pages at once names all: one that changed shows that none is behind
+            # what speaks for all pages at once names all: one that changed shows that none is
+            # behind
             may_be_behind = [one.name for one in self.witnesses if one.pages or not changes]
             again = [
                 name

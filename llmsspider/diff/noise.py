@@ -1,5 +1,5 @@
-"""Noise in a change: dates, counters and hashes that change with every build, recognised by what the
-contents of a page were before.
+"""Noise in a change: dates, counters and hashes that change with every build, recognised by what
+the contents of a page were before.
 """
 
 import re

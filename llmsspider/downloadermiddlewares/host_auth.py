@@ -59,7 +59,9 @@ class HostAuthMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> HostAuthMiddleware:
-        """Read `LLMS_HTTP_AUTH` and `LLMS_COOKIES_FILE`, and filter every handler of the root logger."""
+        """Read `LLMS_HTTP_AUTH` and `LLMS_COOKIES_FILE`, and filter every handler of the root
+        logger.
+        """
         given = Credentials.from_settings(crawler.settings)
         middleware = cls(given.with_tokens(os.environ))
         for handler in logging.getLogger().handlers:

@@ -159,8 +159,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
         return _html(request, body)
 
     def _left_out(self, request: Request, state: PageState | None) -> Response | None:
-        """Return a 304 for a page that no witness names (`crawler/revisit.py`), and for one that was
-        sampled.
+        """Return a 304 for a page that no witness names (`crawler/revisit.py`), and for one that
+        was sampled.
 
         It is a 404 for one that is listed, and was not found.
         """
@@ -229,8 +229,8 @@ class MarkdownNegotiationMiddleware(RunComponent):
                 forms.none(request.url)
 
     def _goes_first(self, request: Request, state: PageState | None) -> bool:
-        """Say whether to download the page before its Markdown: that is not believed, or links alone
-        name the page, and those are mostly dead. Asks for HTML where that is better.
+        """Say whether to download the page before its Markdown: that is not believed, or links
+        alone name the page, and those are mostly dead. Asks for HTML where that is better.
         """
         url = request.url
         is_html = not is_markdown_url(url) and self.site.samples_of(url, "files").is_html

@@ -79,10 +79,10 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
     One to the page that named the redirecting address as its own passes the duplicate filter. One
     from a stored page to another spelling of its address is answered as that page: it did not move.
-    A `Refresh` header redirects, too. Cookies that the site sets with a redirect go with the request
-    that it leads to. A circle on which it sets some is entered once more with them, and pages of that
-    host are requested with them from then on; so is the first page of a host that sets cookies, where
-    it leads nowhere or asks something first.
+    A `Refresh` header redirects, too. Cookies that the site sets with a redirect go with the
+    request that it leads to. A circle on which it sets some is entered once more with them, and
+    pages of that host are requested with them from then on; so is the first page of a host that
+    sets cookies, where it leads nowhere or asks something first.
     """
 
     def __init__(self, settings: BaseSettings):

@@ -1,4 +1,5 @@
-"""The server of a crawl's page, and `/status.json`, the state of a run. Imported when it is enabled.
+"""The server of a crawl's page, and `/status.json`, the state of a run. Imported when it is
+enabled.
 
 The server is read-only, on 127.0.0.1, for pages of its own origin.
 """

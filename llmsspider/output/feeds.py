@@ -306,8 +306,8 @@ class JsonLinesExporter(FileExporter):
 
 
 def written_rows(file: IO[bytes], runs: Collection[str]) -> dict[str, str | None]:
-    """Return the content hash of each document, by id, that runs wrote to the file of a feed; a last
-    row that a kill cut off is removed.
+    """Return the content hash of each document, by id, that runs wrote to the file of a feed; a
+    last row that a kill cut off is removed.
     """
     found: dict[str, str | None] = {}
     name = getattr(file, "name", None)

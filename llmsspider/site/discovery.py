@@ -333,7 +333,9 @@ class _Cascade:
         depth: int,
         cut: list[FilteredLink],
     ) -> list[str]:
-        """Return the llms files that files of one level link, each once; add those left out to `cut`."""
+        """Return the llms files that files of one level link, each once; add those left out to
+        `cut`.
+        """
         level: list[str] = []
         entries = (entry for file in read for entry in file.entries if is_llms_url(entry.url))
         for entry in entries:

@@ -48,7 +48,8 @@ class FileScan:
         for number, line in enumerate(lines):
             self.lines += 1
             self.chars += len(line)
-            # what stands at the top of a fence is an example; further down, nobody may have closed it
+            # what stands at the top of a fence is an example; further down, nobody may have closed
+            # it
             if number == fence + 1:
                 is_front_matter = line.rstrip() == "---"
             is_near = is_front_matter or number <= fence + MAX_EXAMPLE_LINES
@@ -370,8 +371,8 @@ that list written out: other headings belong to its pages.
 
 
 def titled(headings: list[Heading], locator: Locator) -> list[Mark]:
-    """Return a mark for each page of a file that holds all listed pages, from one to the last of the
-    list; nothing where that is not sure.
+    """Return a mark for each page of a file that holds all listed pages, from one to the last of
+    the list; nothing where that is not sure.
     """
     for level in (1, 2, 3):
         own = [heading for heading in headings if heading.level == level]

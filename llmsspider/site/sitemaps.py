@@ -282,8 +282,8 @@ def _name(element: etree._Element) -> tuple[str, str]:
 
 
 class Alias(NamedTuple):
-    """Pages under two addresses: a file of the site that is at `kept` lists them below `listed`, both
-    URLs.
+    """Pages under two addresses: a file of the site that is at `kept` lists them below `listed`,
+    both URLs.
     """
 
     listed: str

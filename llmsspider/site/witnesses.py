@@ -339,8 +339,8 @@ def _hashes(fields: dict[str, Any]) -> dict[str, str]:
 
 
 def _data(body: bytes) -> Any:
-    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there. Of
-    an inventory, its records.
+    """Return the JSON of a file, of a call or assignment in a script too; keys may be bare there.
+    Of an inventory, its records.
     """
     if body.startswith(INVENTORY):
         return _inventory(body)
@@ -489,9 +489,9 @@ _BUILDS = (
     r"""\bbuildId["']?:["'](?P<name>[\w-]{8,64})["']""",
     rf"""<meta name=["']?{_META_BUILD}["']? content=["']?(?P<commit>[\w:.+-]{{6,80}})""",
 )
-"""How pages name the build that they are of. The name that Docusaurus gives it is a hash of what all
-pages say, made of the hashes of its chunks; pages that carry a commit are made anew with each. The
-builds of Next.js and Nuxt are those of an application: its pages may change meanwhile.
+"""How pages name the build that they are of. The name that Docusaurus gives it is a hash of what
+all pages say, made of the hashes of its chunks; pages that carry a commit are made anew with each.
+The builds of Next.js and Nuxt are those of an application: its pages may change meanwhile.
 """
 
 

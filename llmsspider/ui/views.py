@@ -251,8 +251,8 @@ SAMPLES = 3
 
 @dataclass(slots=True, frozen=True)
 class BoundsView:
-    """The bounds of a source as they are given: the stored pages that they leave out, with the rule,
-    and pages on which the selectors can be tried.
+    """The bounds of a source as they are given: the stored pages that they leave out, with the
+    rule, and pages on which the selectors can be tried.
     """
 
     record: SourceRecord

@@ -128,7 +128,8 @@ def _title(body: bytes, lowered: bytes) -> str:
 #     invalid_url   text that is not an absolute http(s) URL
 #     blocked       refused on our side: robots.txt, address guard, opt-out, size limit
 #     parse         anything that failed while the answer was read
-# Only `not_found` says that a page is gone. No Scrapy here: `llmsspider.crawler.requests` classifies
+# Only `not_found` says that a page is gone. No Scrapy here: `llmsspider.crawler.requests`
+# classifies
 # exceptions.
 
 KIND_OF_STATUS: dict[int, ErrorKind | None] = dict.fromkeys((200, 203, 304)) | {

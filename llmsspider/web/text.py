@@ -10,7 +10,8 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def valid_text(text: str) -> str:
     r"""Return text that every encoding can hold, without control characters: halves of a character
-    that belong together become it, a lone half becomes U+FFFD, as does NUL; tabs and line ends stay.
+    that belong together become it, a lone half becomes U+FFFD, as does NUL; tabs and line ends
+    stay.
 
     >>> valid_text("a\ud800b"), valid_text("\ud83d\ude00"), valid_text("a\0b\x1b[0m\x0cc")
     ('a�b', '😀', 'a�b[0m c')

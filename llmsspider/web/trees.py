@@ -270,8 +270,8 @@ class Trees:
         self.no_copies |= {tree for _, _, tree in taken}
 
     def _wanted_of(self, versions: list[FoundTree], pages: Counter[FoundTree]) -> list[FoundTree]:
-        """Return the versions that are wanted among those of so many pages: all where one was chosen
-        before, else the best.
+        """Return the versions that are wanted among those of so many pages: all where one was
+        chosen before, else the best.
         """
         if not versions or "version" in self._home or self._chosen:
             return versions
@@ -350,8 +350,8 @@ class Trees:
                 self._translations[page] = tags[page]
 
     def foreign_by_name(self, url: str) -> tuple[Axis, str] | None:
-        """Return ("language", tag) where a page of the wanted language names a URL as a translation,
-        or its query names another language.
+        """Return ("language", tag) where a page of the wanted language names a URL as a
+        translation, or its query names another language.
         """
         if self._translations and (tag := self._translations.get(identity(url))):
             return "language", tag

@@ -1,5 +1,5 @@
-"""The OpenAPI files that a page or its scripts name, and the API descriptions that they hold as JSON;
-no script is run.
+"""The OpenAPI files that a page or its scripts name, and the API descriptions that they hold as
+JSON; no script is run.
 """
 
 from __future__ import annotations

@@ -90,7 +90,9 @@ _LEADS_ON = XPath("boolean(descendant-or-self::a | descendant-or-self::form)")
 
 @dataclass(slots=True)
 class _Text:
-    """Numbers of characters in an element: in its open line, outside links, in links, in paragraphs."""
+    """Numbers of characters in an element: in its open line, outside links, in links, in
+    paragraphs.
+    """
 
     line: int = 0
     prose: int = 0

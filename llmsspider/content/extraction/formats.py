@@ -211,7 +211,9 @@ class MarkdownFormat:
         return (_SPACES.sub(" ", text) if "  " in text else text).strip(" \n\xa0")
 
     def paragraph(self, run: list[str]) -> str:
-        r"""Return inline pieces as a paragraph; `\n` in them is a line break, several begin another."""
+        r"""Return inline pieces as a paragraph; `\n` in them is a line break, several begin
+        another.
+        """
         text = self.line(run)
         if "\n" not in text:
             return escape_start(text)

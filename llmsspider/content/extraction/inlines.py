@@ -399,7 +399,9 @@ converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 
 @converts(INLINE_TAGS, "button")
 def _button(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return nothing, a word of the text, or the method and the path of an operation that a button shows (Redoc)."""
+    """Return nothing, a word of the text, or the method and the path of an operation that a button
+    shows (Redoc).
+    """
     names = [visible(part) for part in element.iterchildren("span")]
     if names and "http-verb" in element[0].get("class", ""):
         return walk.format.code_span(" ".join(names))

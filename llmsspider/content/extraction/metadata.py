@@ -255,8 +255,8 @@ _MENUS = {
 
 
 def _follow_links(root: _Element, joiner: Joiner, source: Source) -> list[str]:
-    """Return every http(s) URL in `a[href]`, `area[href]`, `frame[src]` and `link[rel=up]`: absolute,
-    no fragment, each once.
+    """Return every http(s) URL in `a[href]`, `area[href]`, `frame[src]` and `link[rel=up]`:
+    absolute, no fragment, each once.
     """
     hrefs = (_HREFS if source.may_hold(*LINKS) else _LINKS)(root)
     if source.may_hold(b"docfx:", b"sidebar_items", b"menudata"):
@@ -519,8 +519,8 @@ def _navigation(root: _Element, joiner: Joiner) -> str | None:
 
 
 def _breadcrumb(root: _Element, joiner: Joiner) -> str | None:
-    """Return the topmost directory above the page to which a breadcrumb leads: an element called so,
-    a navigation that leads nowhere but up, or data for search engines (JSON-LD).
+    """Return the topmost directory above the page to which a breadcrumb leads: an element called
+    so, a navigation that leads nowhere but up, or data for search engines (JSON-LD).
     """
     here = directory(joiner.page)
     named = _BREADCRUMBS(root)[:5]

@@ -1,4 +1,6 @@
-"""Pages of Sandcastle (.NET): titles, headings and code whose parts scripts and styles put together."""
+"""Pages of Sandcastle (.NET): titles, headings and code whose parts scripts and styles put
+together.
+"""
 
 import re
 

@@ -79,8 +79,8 @@ def outer_title(
 def section_title(
     root: _Element, main: _Element, title: str | None, whole: str | None = None
 ) -> str | None:
-    """Return the text of a heading below the first level that equals the `<title>` and stands before
-    a main content without such headings.
+    """Return the text of a heading below the first level that equals the `<title>` and stands
+    before a main content without such headings.
     """
     page = None if holds(main, "h1", "h2") else page_headline(root, title, whole)
     if page is None or page.tag == "h1" or _in_navigation(page):

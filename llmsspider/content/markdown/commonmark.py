@@ -27,8 +27,8 @@ _PLAIN = re.compile(
 
 
 def events(text: str) -> Iterator[Any]:
-    """Yield what is in a text (`valid_text`): `{"Start": "Paragraph"}`, `{"Text": "a"}`, `"SoftBreak"`; raises
-    `ConversionError`.
+    """Yield what is in a text (`valid_text`): `{"Start": "Paragraph"}`, `{"Text": "a"}`,
+    `"SoftBreak"`; raises `ConversionError`.
     """
     with _panics():
         yield from _PARSER.events(text, merge_text=True)

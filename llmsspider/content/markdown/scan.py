@@ -108,8 +108,8 @@ def shown_text(html: str) -> str | None:
     wrappers.
 
     It is empty for comments, empty anchors, tags of wrappers only and a hidden element. A comment
-    that names an include stands for what a generator omitted: it stays. Where Markdown would read the text as
-    more than text, it stays: in MDX it is Markdown, elsewhere it is not.
+    that names an include stands for what a generator omitted: it stays. Where Markdown would read
+    the text as more than text, it stays: in MDX it is Markdown, elsewhere it is not.
 
     >>> [shown_text(html) for html in ("<!-- AUTO -->", "<div class='a'>simple text</div>", "<div>*a*</div>")]
     ['', 'simple text', None]

@@ -46,8 +46,8 @@ logger = logging.getLogger(__name__)
 
 
 class FullTextRecord(NamedTuple):
-    """The address of a page, what the store keeps of it or why it could not be read; it is as stored
-    where it is `confirmed`.
+    """The address of a page, what the store keeps of it or why it could not be read; it is as
+    stored where it is `confirmed`.
     """
 
     url: str

@@ -47,8 +47,8 @@ MAX_LISTS = 1_000
 
 
 class LinkSourcePages(UsesRun):
-    """Requests link sources where the policy (`crawler.second_requests.LinkSources`) wants them, and
-    follows their links.
+    """Requests link sources where the policy (`crawler.second_requests.LinkSources`) wants them,
+    and follows their links.
 
     Recognises Docsify sites by their pages. Counts `llms/link-sources` and
     `llms/link-sources/failed`.

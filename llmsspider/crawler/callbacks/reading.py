@@ -118,8 +118,8 @@ class PageReader(UsesRun):
         """Pages whose HTML is not found."""
 
     def count(self, url: str, page: Page) -> None:
-        """Say where not all links of a page are followed, count its hidden text; count and log another
-        converter than the chosen one.
+        """Say where not all links of a page are followed, count its hidden text; count and log
+        another converter than the chosen one.
         """
         if len(page.follow) >= MAX_LINKS:
             self.coverage.incomplete(f"of {url}, {MAX_LINKS:,} links were followed")
@@ -280,7 +280,9 @@ class PageReader(UsesRun):
         return room > 0 and judge.may_be_stub(markdown, judge.SHORT if room > 1 else 0)
 
     def _is_repeated(self, markdown: str, url: str) -> bool:
-        """Say whether another page came with the same Markdown, so that its HTML is worth a request."""
+        """Say whether another page came with the same Markdown, so that its HTML is worth a
+        request.
+        """
         return self._first.setdefault(hash(markdown), url) != url and self._room > 0
 
     def _is_named(self, request: Request) -> bool:

@@ -109,8 +109,8 @@ class Rendering:
 
     `failed` maps the URL of each script or data request of its own site that failed to the reason;
     `pending` lists the URLs of those that were under way when it was read; `is_stopped` says
-    whether its scripts had not come to rest; `files` maps what it was drawn from to hashes, None where
-    that is not known whole.
+    whether its scripts had not come to rest; `files` maps what it was drawn from to hashes, None
+    where that is not known whole.
     """
 
     page: PageResponse
@@ -425,8 +425,9 @@ class Renderer(UsesRun):
             )
 
     def _check(self, request: Request, result: PageResult, rendering: Rendering) -> None:
-        """Raise `RenderingError` for a wall, and for a page that may be incomplete and shows little:
-        next to nothing, less than half of what is stored, or nothing that others do not show.
+        """Raise `RenderingError` for a wall, and for a page that may be incomplete and shows
+        little: next to nothing, less than half of what is stored, or nothing that others do not
+        show.
         """
         page = result.page
         wall = names_itself(page.markdown, page.meta.title, rendering.page.body)

@@ -35,8 +35,8 @@ class SuspectAnswers(UsesRun):
     workers: ConversionPool
 
     def seen(self, record: PageRecord, answer: PageResponse, request: Request) -> Suspect | None:
-        """Return the suspect of a page's answer, and record it as evidence; None for an answer without
-        suspicion.
+        """Return the suspect of a page's answer, and record it as evidence; None for an answer
+        without suspicion.
         """
         suspect = self.of(record, answer.body)
         if suspect is None or suspect.cut:

@@ -1,4 +1,5 @@
-"""Hosts that refuse `Accept: text/markdown`: which they are, and how often HTML is asked for in vain.
+"""Hosts that refuse `Accept: text/markdown`: which they are, and how often HTML is asked for in
+vain.
 
 A host that answers 406 to it is not at fault (RFC 9110, section 15.5.7), others answer 404, 500, an
 empty body, JSON, XML or a redirect to their llms.txt or login. The page is asked for once more as
