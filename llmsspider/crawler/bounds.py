@@ -66,7 +66,7 @@ OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
 PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
 """What asks for a page in its form for print, as the name of a parameter or as a value."""
 _OFF = frozenset({"0", "false", "no", "off"})
-OF_TWIKI = "/bin/view"
+OF_TWIKI = re.compile(r"/bin/view(?:auth)?(?:\.\w+)?/")
 """Where TWiki, Foswiki and XWiki show a page; with a query in another form, or as it was."""
 _TIME = re.compile(r"\d{9,10}")
 """Seconds since 1970."""
@@ -143,7 +143,7 @@ def trap_reason(url: str) -> str | None:
         ("path-repetition", lambda: _repeats(segments)),
         ("session-id", lambda: without_session_id(url) != url),
         ("calendar", lambda: _is_calendar(parameters)),
-        ("form of a wiki", lambda: bool(parameters) and OF_TWIKI in parts.path),
+        ("form of a wiki", lambda: bool(parameters) and bool(OF_TWIKI.search(parts.path))),
         ("action of a wiki", lambda: _is_of_wiki(segments, parameters)),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )

@@ -83,11 +83,13 @@ def _of_json(found: object) -> list[dict[str, Any]]:
     rows = found.get("cookies") if isinstance(found, Mapping) else found
     if not isinstance(rows, list):
         raise TypeError("no list of cookies")
-    return [{_QUICK_MANAGER.get(key, key): value for key, value in row.items()} for row in rows]
+    return [
+        {_QUICK_MANAGER.get(key, key): value for key, value in dict(row).items()} for row in rows
+    ]
 
 
 def _cookie(row: Mapping[str, Any]) -> Cookie:
-    domain = row["domain"].rpartition("://")[2].rstrip("/")
+    domain = str(row["domain"]).rpartition("://")[2].rstrip("/")
     is_own = _is_true(row.get("hostOnly", not _is_true(row.get("below"))))
     wide = domain.startswith(".") or not is_own
     host = domain.lstrip(".")

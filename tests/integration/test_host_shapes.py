@@ -731,6 +731,7 @@ def test_a_session_goes_to_its_own_host_alone(serve, run_crawl, tmp_path):
         ("", "it holds no cookies"),
         ("{nonsense", "it has neither format"),
         ('{"cookies": [{"name": "x"}]}', "it has neither format"),
+        ('["x", 5]', "it has neither format"),
         ("127.0.0.1\tFALSE\t/\tFALSE\t1000000000\ts\tsecret-of-mine\n", "have expired"),
     ],
 )
