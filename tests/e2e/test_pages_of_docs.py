@@ -83,8 +83,8 @@ SITE = {
 }
 
 
-SHELL = frozenset("|&;<>$*~`\\")
-"""What a shell does more than split a line into words."""
+SHELL = frozenset("|&;<>$*~`\\\n")
+"""What a shell does more than split a line into words; more lines than one are its too."""
 
 
 class Step(NamedTuple):
