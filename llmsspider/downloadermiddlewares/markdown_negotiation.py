@@ -264,8 +264,11 @@ class MarkdownNegotiationMiddleware(RunComponent):
             return await self._only_markdown(request, forms)
         state = self.known.at(request.url)
         named = self._named_markdown(request, state)
-        if not named and state is not None and identity(request.url) in forms.missed:
-            return None  # it was requested in an earlier run
+        # in an earlier run, or as the directory whose listed file is dead
+        was_asked = state is not None and identity(request.url) in forms.missed
+        was_asked |= info(request).get("dead", "").startswith(f"{request.url}/")
+        if was_asked and not named:
+            return None
         kept = state.fetched_url if state is not None and state.fetched_url in named else None
         if not (forms.awaits_named if named else forms.learning(request.url)):
             return await self._try_forms(request, forms, named, kept)

@@ -34,7 +34,7 @@ NOT_YET = {
 """Patterns that take more than linear work today. None may be added."""
 
 NOT_CONSTANT = {
-    "llmsspider.answers.ranking._is_in_range": "a few constants, on a range of versions that a client gives",
+    "llmsspider.answers.ranking._ranges": "a few constants, on a range of versions that a client gives",
     "llmsspider.downloadermiddlewares.host_auth.__init__": "secrets of the user's own, joined",
     "llmsspider.downloadermiddlewares.local_folder.__init__": "the address that the user gives the folder, escaped",
     "llmsspider.content.extraction.metadata.without_suffix": "parts of titles, of MAX_TITLE characters at most",
