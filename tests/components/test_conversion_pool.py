@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from functools import partial
-from multiprocessing import connection
+from multiprocessing import connection, forkserver
 from pathlib import Path
 
 import pytest
@@ -210,6 +210,30 @@ def test_the_fork_server_is_killed(pool):
             os.kill(pid, signal.SIGKILL)
         connection.wait([worker.process.sentinel])
         assert await pages(pool, range(20)) == expected(range(20))
+
+    asyncio.run(convert())
+
+
+def test_a_fork_server_that_refuses_for_a_moment_costs_no_page(pool):
+    """As one does that was killed, until its parent sees that it has ended."""
+    if sys.platform != "linux":
+        pytest.skip("workers have no server here")
+    server = forkserver._forkserver
+
+    async def convert() -> None:
+        pool.open()
+        assert await pages(pool, range(5)) == expected(range(5))
+        for pid in pool.processes.pids:
+            os.kill(pid, signal.SIGKILL)
+        address = server._forkserver_address
+        server._forkserver_address = f"{address}-refuses"
+        try:
+            asyncio.get_running_loop().call_later(
+                0.3, setattr, server, "_forkserver_address", address
+            )
+            assert await pages(pool, range(20)) == expected(range(20))
+        finally:
+            server._forkserver_address = address
 
     asyncio.run(convert())
 

@@ -42,8 +42,13 @@ logger = logging.getLogger(__name__)
 ATTEMPTS = 2
 """Maximum number of processes for one call: the first may have been killed for what others did."""
 
-STARTS = 3
+STARTS = 5
 """Maximum number of starts for one call while no process becomes ready."""
+
+RESTART_SECS = 0.1
+"""Seconds before the second start, doubled before each further one: a server of forks that was
+killed refuses connections before `multiprocessing` sees that it has ended.
+"""
 
 START_SECS = 60.0
 """Seconds for a process to become ready."""
@@ -209,7 +214,9 @@ class ProcessPool:
                 return worker
             worker.close()
         failure: Exception = EOFError("it ended before it was ready")
-        for _ in range(STARTS):
+        for start in range(STARTS):
+            if start:
+                await asyncio.sleep(RESTART_SECS * 2 ** (start - 1))
             future = self._starting.pop(0) if self._starting else self._start()
             try:
                 worker = await asyncio.wait_for(asyncio.wrap_future(future), START_SECS)
