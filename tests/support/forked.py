@@ -63,10 +63,19 @@ _PRELOADED = [
 ]
 
 
+_STARTED: set[int] = set()
+"""Process ids of the servers that this module has started."""
+
+
 def _ensure_server() -> None:
     """Start the process that others are forked from, again where it was killed; it takes no `sys.path`, and passes over
-    what it cannot import. A pool of workers that a test had in this process said what it wants imported in ours.
+    what it cannot import. One that a pool of workers of a test has started in this process has imported little, and
+    each crawl would do the rest again: it is ended, as soon as it has no workers.
     """
+    server = forkserver._forkserver
+    if server._forkserver_pid not in (None, *_STARTED) and not multiprocessing.active_children():
+        server._stop()
+    found = server._forkserver_pid
     _CONTEXT.set_forkserver_preload(_PRELOADED)
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "support")))
@@ -77,6 +86,8 @@ def _ensure_server() -> None:
             del os.environ["PYTHONPATH"]
         else:
             os.environ["PYTHONPATH"] = before
+    if server._forkserver_pid != found:
+        _STARTED.add(server._forkserver_pid)
 
 
 T = TypeVar("T")
