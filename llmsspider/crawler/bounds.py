@@ -24,6 +24,7 @@ from llmsspider.items import Page, Section
 from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.store import PageRecord, PageState
+from llmsspider.web.page_forms import shown_page
 from llmsspider.web.scope import Scope, build_scope
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import (
@@ -104,8 +105,11 @@ def _evidence(discovery: Discovery, start_page: Page) -> list[Section]:
         for sitemap in discovery.sitemaps
         if host(sitemap) == host(start) and directory(sitemap) != "/"
     ]
+    links = usable(start_page.follow)
+    frames = (link for link in links if link != start and shown_page(link) == start)
+    found += [Section(directory(link), "a frame set there shows it") for link in frames]
     if host(discovery.start.url) != host(discovery.start.final_url):
-        found += _section_moved_to(start, usable(start_page.follow))
+        found += _section_moved_to(start, links)
     return found
 
 
@@ -289,7 +293,8 @@ class Bounds:
         }
         if discovery.discovered_file_type == "list":
             self._named = frozenset(identity(seed.url) for seed in discovery.seeds)
-        self.scope = self._build(start, covering, listed, _evidence(discovery, start_page))
+        asked = discovery.start.url
+        self.scope = self._build(start, covering, listed, _evidence(discovery, start_page), asked)
         self._start_directory = urljoin(start, ".")
         alternates = [
             (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
@@ -298,8 +303,8 @@ class Bounds:
         self.trees = self._trees(start, [*meta.hreflang.items(), *alternates])
         self.trees.home_language = meta.language
         self.trees.learn_translations(start, meta.language, meta.hreflang)
-        if identity(discovery.start.url) != identity(discovery.start.final_url):
-            self.trees.redirected(discovery.start.url, discovery.start.final_url)
+        if identity(asked) != identity(discovery.start.final_url):
+            self.trees.redirected(asked, discovery.start.final_url)
 
     def stored(self, urls: Iterable[str], start: str | None = None) -> None:
         """Fix the bounds of a run without discovery, by its stored pages; `start` stands in for
@@ -320,7 +325,12 @@ class Bounds:
         )
 
     def _build(
-        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]
+        self,
+        start_url: str,
+        covering: str | None,
+        listed: list[str],
+        evidence: Iterable[Section],
+        asked: str = "",
     ) -> Scope:
         arguments = self._arguments
         values = {"language": arguments.language, "version": arguments.versions}
@@ -335,6 +345,7 @@ class Bounds:
                 start_url, [axis for axis, value in values.items() if value == "all"]
             ),
             evidence=evidence,
+            asked=asked,
         )
 
     # --- what is in scope ---

@@ -79,6 +79,9 @@ class SiteKnowledge:
         self._start = identity(start.final_url)
         self._sections = {}
         self._learn_addresses(start, links, listed, in_files)
+        own = {host(url) for url in links if is_markdown_url(url)}
+        if not discovery.files and host(start.final_url) not in own:
+            self.forms_of(start.final_url).names_none()
         if discovery.start_entry is not None:
             self.entries[self._start] = discovery.start_entry
         if discovery.start_listed:

@@ -16,7 +16,7 @@ from llmsspider.crawler.requests import (
     download_nested,
     info,
 )
-from llmsspider.web.page_forms import HTML_TYPES, bare_type, is_markdown_url
+from llmsspider.web.page_forms import HTML_TYPES, bare_type, shape
 from llmsspider.web.urls import host, identity
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class AcceptRefusalMiddleware(RunComponent):
         if b"text/markdown" not in (request.headers.get("Accept") or b""):
             return False
         page = info(request)
-        if is_markdown_url(request.url) or page.get("source"):
+        if shape(request.url) is None or page.get("source"):
             return False
         if "by" in page or page.get("verify"):
             return True

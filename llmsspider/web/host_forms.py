@@ -148,6 +148,12 @@ class HostForms:
         self.negotiates = not is_converted
         self.wasted = max(self.wasted, MAX_WASTED - MAX_MISSED) if is_converted else self.wasted
 
+    def names_none(self) -> None:
+        """Note that no list and no link of the start page leads to Markdown: half of the guesses
+        are left.
+        """
+        self.wasted = max(self.wasted, MAX_WASTED / 2)
+
     @property
     def awaits_named(self) -> bool:
         """True while the form of the host is still to be learned from the URLs that an llms.txt

@@ -51,6 +51,7 @@ TEXT_EXTENSIONS = frozenset(
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
 _FORM_ROUTE = re.compile(r"/llms\.mdx(/[^?#]*?)(?:/content\.md)?(?=[?#]|$)")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/]{64,}={0,2}\s*")
 _FRAMED = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.html(?:#.*)?")
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPE = re.compile(
@@ -118,6 +119,8 @@ def classify(mime_type: str | None, body: bytes, *, markdown_form: bool) -> Kind
     if encoding is not None:
         start = start.decode(encoding, "replace").encode()
     head = start.lstrip()
+    if _BASE64.fullmatch(head):  # Gitiles answers so to `?format=TEXT`
+        return "binary"
     if b"\0" in head:  # HTML may be UTF-16 without a mark, or hold a stray NUL
         is_page = mime_type in HTML_TYPES and _is_html(head.replace(b"\0", b""))
         return "html" if is_page else "binary"

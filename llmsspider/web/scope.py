@@ -16,6 +16,7 @@ from wcmatch import glob
 from llmsspider.items import Section
 from llmsspider.web.addresses import DEFAULT_PORTS, begins, same_site
 from llmsspider.web.stats import Filtered
+from llmsspider.web.trees import replaced, tree_of
 from llmsspider.web.urls import directory, host
 
 ScopeKind = Literal["auto", "section", "host", "domain", "listed"]
@@ -82,7 +83,8 @@ class Scope:
 
     `start_url` is the start page after redirects, `section` a directory path such as `/docs/`,
     `why` how it was chosen. `listed_directories` maps another host of the same site to the
-    directories of the pages that llms.txt lists there. `allow` and `block` are globs on the URL
+    directories of the pages that llms.txt lists there. `unlocalized` is the section as it was asked
+    for, where a redirect chose its language; links may leave that out, too. `allow` and `block` are globs on the URL
     path; `allow` replaces the section, `block` wins.
     """
 
@@ -93,6 +95,7 @@ class Scope:
     block: tuple[str, ...] = ()
     listed_directories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     why: str = ""
+    unlocalized: str = ""
 
     def refusal(self, url: str, *, listed: bool = False) -> Filtered | None:
         """Return why an absolute URL is out of scope, None for one in scope."""
@@ -136,7 +139,8 @@ class Scope:
         if self.kind == "listed":
             return "not listed by llms.txt, a sitemap, a repository or a file of yours"
         # many servers on Windows, and their pages, do not tell /Docs/ from /docs/
-        is_inside = f"{path}/".lower().startswith(self.section.lower())
+        sections = self.section.lower(), (self.unlocalized or self.section).lower()
+        is_inside = f"{path}/".lower().startswith(sections)
         return "" if self.allow or is_inside else f"outside the section {self.section}"
 
     def _outside_host(self, name: str, path: str, *, listed: bool) -> str:
@@ -190,8 +194,9 @@ def build_scope(
     block: Sequence[str] = (),
     above: str | None = None,
     evidence: Iterable[Section] = (),
+    asked: str = "",
 ) -> Scope:
-    """Fix the scope after discovery."""
+    """Fix the scope after discovery; `asked` is the URL that led to the start page."""
     section = _section(start_url, covering_file, evidence if kind == "auto" else ())
     if above is not None and section.path.startswith(above):
         section = Section(above, "")
@@ -200,10 +205,13 @@ def build_scope(
         name = host(url)
         if name != host(start_url) and same_site(url, start_url):
             elsewhere.setdefault(name, set()).add(directory(url))
+    language = tree_of(start_url).get("language")
+    unlocalized = directory(replaced(start_url, language, None)) if language else ""
     return Scope(
         kind=kind,
         start_url=start_url,
         section=section.path,
+        unlocalized=unlocalized if directory(asked) == unlocalized != "/" else "",
         why=section.why,
         allow=tuple(pattern for pattern in allow if not pattern.startswith("!")),
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),

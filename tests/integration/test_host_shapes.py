@@ -878,3 +878,34 @@ def test_a_dead_index_file_loses_no_page_without_a_slash(serve, run_crawl):
     site = serve({"/": html("Home", "<p>Home.</p>"), **pages})
     site.pages["/llms.txt"] = Reply(f"# Guide\n\n{listed}", content_type="text/plain")
     assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", *pages}
+
+
+def test_a_start_page_without_a_slash_is_kept_whose_listed_file_is_dead(serve, run_crawl):
+    pages = {"/d": page("d", links("/d/alpha")), "/d/alpha": page("alpha")}
+    site = serve(pages)
+    site.pages["/d/llms.txt"] = Reply("# Guide\n\n- [D](/d/index.md)\n", 200, "text/plain")
+    assert set(run_crawl(f"{site.url}/d").by_path(site.url)) == set(pages)
+    assert site.paths().count("/d") == 1
+
+
+def test_links_without_the_locale_of_the_start_page_are_of_its_section(serve, run_crawl):
+    pages = {"/en-US/d/": html("Home", f"<p>Home.</p>{links('/d/alpha', '/blog/post')}")}
+    pages |= {"/en-US/d/alpha": page("alpha"), "/blog/post": page("post")}
+    site = serve(pages)
+    for path in ("/d/", "/d/alpha"):
+        site.pages[path] = Reply("", 302, headers={"Location": f"/en-US{path}"})
+    found = set(run_crawl(f"{site.url}/d/").by_path(site.url))
+    assert found == {"/en-US/d/", "/en-US/d/alpha"}
+
+
+def test_a_class_that_a_frame_set_shows_leads_to_all_packages(serve, run_crawl):
+    site = serve(
+        {
+            "/api/index.html": "<html><frameset><frame src='all.html'></frameset></html>",
+            "/api/all.html": html("All", f"<p>All.</p>{links('p/A.html', 'q/B.html')}"),
+            "/api/p/A.html": page("a", links("../index.html?p/A.html", "../all.html")),
+            "/api/q/B.html": page("b"),
+        }
+    )
+    found = set(run_crawl(f"{site.url}/api/p/A.html").by_path(site.url))
+    assert {"/api/p/A.html", "/api/q/B.html"} <= found

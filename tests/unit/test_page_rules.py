@@ -26,6 +26,8 @@ BODIES = {
     "markdown file without a type": (None, b"# x", True, "markdown"),
     "markdown file as octet-stream": ("application/octet-stream", b"# x", True, "markdown"),
     "octet-stream": ("application/octet-stream", b"abc", False, "binary"),
+    "base64": ("text/plain", b"IyBHdWlkZQoK" * 20 + b"Cg==", True, "binary"),
+    "one long word": ("text/plain", b"IyBHdWlkZQoK", True, "markdown"),
     "plain text": ("text/plain", b"words", False, "text"),
     "openapi": ("application/vnd.oai.openapi+json", b"{}", False, "text"),
     "json": ("application/json", b"{}", False, "text"),

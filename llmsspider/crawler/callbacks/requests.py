@@ -85,8 +85,8 @@ class PageRequests(UsesRun):
         """Return the request for the start page, which is fetched whatever the scope."""
         page = self.addresses.page_of(url)
         listed = self.bounds.is_listed(page)
-        form = _named_form(page, url)
-        return self.page(page, by="start", depth=0, listed=listed, start=True, **form)
+        extra = {**_named_form(page, url), **_spelled(page, url)}
+        return self.page(page, by="start", depth=0, listed=listed, start=True, **extra)
 
     def seed(self, seed: Seed) -> Request | None:
         """Return the request for a seed, at depth 0; None for one that is filtered or was requested
