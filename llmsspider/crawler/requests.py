@@ -40,7 +40,7 @@ from llmsspider.site.witnesses import Witness
 from llmsspider.web.outcomes import MISSING, explained, kind_of_response
 from llmsspider.web.page_forms import HTML_TYPES
 from llmsspider.web.stats import BlockReason, Filtered, FilterReason, Stat, count
-from llmsspider.web.urls import directory, host, page_key
+from llmsspider.web.urls import page_key
 
 META = "llms"
 ALLOWED_STATUSES = [304]
@@ -278,8 +278,6 @@ def kind_of_exception(exception: BaseException) -> ErrorKind:
 
 DISCOVERY_TIMEOUT_SECS = 20
 """Time that one request of discovery may take: it holds up the first page."""
-MOVED_TOO = 2
-"""Number of stored pages that have to be found beside a start page that moved."""
 
 
 class EngineFetch(UsesRun):
@@ -351,7 +349,8 @@ class EngineFetch(UsesRun):
             message = explained(error) if kind == "network" else str(error) or type(error).__name__
             return FetchResult(url, url, 0, {}, b"", error=kind, message=message)
         answer = _answer(url, response)
-        if url == self.start_url and await self._is_doubted(answer, response):
+        reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+        if url == self.start_url and await self.memory.doubts_start(answer, reasons, self):
             why = (
                 f"it redirects to {answer.final_url}, which is believed when the next crawl meets"
                 " it too"
@@ -359,25 +358,6 @@ class EngineFetch(UsesRun):
             return FetchResult(url, url, answer.status, error="http", message=why)
         self._learn(answer, response)
         return answer
-
-    async def _is_doubted(self, answer: FetchResult, response: Response) -> bool:
-        """Say whether the start page leads elsewhere for the first time, and not for good with
-        stored pages of its section. Two requests at most, in such a crawl.
-        """
-        reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
-        page = self.memory.first_redirected_to(answer, reasons)
-        if page is None:
-            return False
-        return not ({301, 308}.issuperset(reasons) and await self._moved_with_pages(page))
-
-    async def _moved_with_pages(self, page: str) -> bool:
-        """Say whether the first two stored pages lead to two others in the section of a page."""
-        start = page_key(self.start_url or "")
-        others = (state.url for state in self.known.states.values() if state.key != start)
-        answers = [await self(url) for url in sorted(others)[:MOVED_TOO]]
-        targets = {one.final_url for one in answers if one.ok and one.final_url != one.url}
-        begins = f"//{host(page)}{directory(page)}"
-        return len(targets) == MOVED_TOO and all(begins in url for url in targets)
 
     def _passes_over(self, url: str) -> bool:
         looks = self._looks_for_files or (self._looks_for_llms_files and is_llms_url(url))

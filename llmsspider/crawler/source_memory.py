@@ -24,13 +24,13 @@ from llmsspider.crawler.second_requests import Judged
 from llmsspider.crawler.site import SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
 from llmsspider.items import LlmsEntry
-from llmsspider.site.discovered import FetchResult
+from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.llmstxt import directory_url, is_llms_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
 from llmsspider.web.outcomes import MISSING
 from llmsspider.web.rights import SiteRights
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import directory, host, page_key
 
 OF_ONE_RUN = frozenset({"mode", "retry", "full", "emit", "save", "confirm_deletions"})
 """Arguments of one run, never kept (docs/reference/arguments.md); all others say what the source
@@ -150,6 +150,8 @@ LLMS_ASKED_AGAIN = 3
 """The same of llms files."""
 
 
+MOVED_TOO = 2
+"""Number of stored pages that have to be found beside a start page that moved."""
 LOST_LIST_RUNS = 10
 """Runs in a row in which a list answers with something else, after which it counts as gone."""
 
@@ -327,16 +329,29 @@ class SourceMemory(UsesRun):
         if status in MISSING:
             self.doubts.again(page_key(file) + b"absent", "absent")
 
-    def first_redirected_to(self, answer: FetchResult, statuses: Sequence[object]) -> str | None:
-        """Return the page to which the start page redirects for the first time, None where that
-        counts already.
+    async def doubts_start(
+        self, answer: FetchResult, statuses: Sequence[object], fetch: Fetch
+    ) -> bool:
+        """Say whether the start page leads elsewhere for the first time, and not for good with
+        stored pages of its section. Two requests at most, in such a crawl.
         """
         page = self.learned.start_page.history.led_elsewhere(answer, statuses)
-        is_new = (
-            page
-            and self.doubts.again(page_key(answer.url) + b"start", f"leads to {place_of(page)}") < 2
-        )
-        return page if is_new else None
+        if page is None:
+            return False
+        runs = self.doubts.again(page_key(answer.url) + b"start", f"leads to {place_of(page)}")
+        is_for_good = {301, 308}.issuperset(statuses)
+        return runs < 2 and not (is_for_good and await self._moved_with_pages(answer, fetch))
+
+    async def _moved_with_pages(self, start: FetchResult, fetch: Fetch) -> bool:
+        """Say whether the first stored pages lead to others in the section that a start page moved
+        to.
+        """
+        own = page_key(start.url)
+        others = (state.url for state in self.known.states.values() if state.key != own)
+        answers = [await fetch(url) for url in sorted(others)[:MOVED_TOO]]
+        targets = {one.final_url for one in answers if one.ok and one.final_url != one.url}
+        begins = f"//{host(start.final_url)}{directory(start.final_url)}"
+        return len(targets) == MOVED_TOO and all(begins in url for url in targets)
 
     def is_accepted(self, key: bytes, what: str, runs: int = CONFIRM_RUNS) -> bool:
         """Note an odd answer of this run; say whether it counts, as it came in enough runs in a

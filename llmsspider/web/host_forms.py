@@ -301,7 +301,7 @@ class HostForms:
         for url in markdown_urls:
             self.listed.update(forms_named_by(url))
             candidates = page_candidates(url)
-            if len(candidates) > 1:
+            if "html" in candidates:
                 votes.update(form for form, page in candidates.items() if identity(page) in pages)
         if votes:
             self.page_form = votes.most_common(1)[0][0]
@@ -311,11 +311,11 @@ class HostForms:
         None if unknown.
         """
         candidates = page_candidates(markdown_url)
+        if "html" not in candidates and "/_sources/" not in markdown_url:
+            return candidates.get("directory")
         for url in candidates.values():
             if identity(url) in pages:
                 return url
-        if "/_sources/" not in markdown_url and len(candidates) == 1:
-            return next(iter(candidates.values()))
         if self.page_form in candidates:
             return candidates[self.page_form]
         return candidates.get("html") if len(candidates) == 2 else None  # x.html.md names its page

@@ -272,7 +272,7 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
      'directory': 'https://e.com/a/b/'}
     >>> page_candidates("https://e.com/a/b.html.md"), page_candidates("https://e.com/a/index.md")
     ({'html': 'https://e.com/a/b.html', 'bare': 'https://e.com/a/b'},
-     {'directory': 'https://e.com/a/'})
+     {'directory': 'https://e.com/a/', 'bare': 'https://e.com/a'})
     >>> page_candidates("https://e.com/_sources/b.rst.txt")["html"], page_candidates("https://e.com/b.llms.md")["html"]
     ('https://e.com/b.html', 'https://e.com/b.html')
     """
@@ -287,7 +287,8 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     page = f"{parts.scheme}://{parts.netloc}{path}"
     directory, slash, name = page.rpartition("/")
     if name in {"index", "index.html"}:
-        return {"directory": directory + slash}
+        bare: dict[PageForm, str] = {"bare": directory} if urlsplit(directory).path else {}
+        return {"directory": directory + slash, **bare}
     if name.endswith((".html", ".htm")):
         return {"html": page, "bare": page.rpartition(".")[0]}
     return {"html": f"{page}.html", "bare": page, "directory": f"{page}/"}
@@ -308,10 +309,8 @@ def is_twin_of(markdown_url: str, page_url: str) -> bool:
     """Return whether, by any form, `markdown_url` is the Markdown of `page_url` (used after
     redirects).
     """
-    page = identity(page_url)
-    return identity(markdown_url) in {page, identity(twin(page_url, "dir/index.md") or "")} or any(
-        identity(candidate) == page for candidate in page_candidates(markdown_url).values()
-    )
+    candidates = page_candidates(markdown_url).values()
+    return identity(page_url) in map(identity, (markdown_url, *candidates))
 
 
 def forms_named_by(url: str) -> tuple[Form, ...]:

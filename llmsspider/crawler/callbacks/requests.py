@@ -214,13 +214,15 @@ class PageRequests(UsesRun):
             self.addresses.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
-        pages = [*page_candidates(markdown).values()] if markdown else []
-        for url in dict.fromkeys([*pages, *(page.rstrip("/") for page in pages)]):
-            if self.addresses.requested(url) or self.bounds.refusal(
-                url, listed=page.get("listed", False)
-            ):
+        return self._page_of_dead(markdown, request) if markdown else None
+
+    def _page_of_dead(self, markdown: str, request: Request) -> Request | None:
+        """Return the request for the next page that a dead Markdown file may be of; or None."""
+        is_listed = info(request).get("listed", False)
+        for url in page_candidates(markdown).values():
+            if self.addresses.requested(url) or self.bounds.refusal(url, listed=is_listed):
                 continue
-            entry = self.site.entries.get(identity(self.addresses.page_of(markdown or "")))
+            entry = self.site.entries.get(identity(self.addresses.page_of(markdown)))
             if entry is not None:
                 self.site.entries[identity(url)] = entry
             # its own address as canonical: the one that it names may be the one that is not found
