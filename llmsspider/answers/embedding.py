@@ -6,12 +6,12 @@ passages are embedded again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from llmsspider.answers.index import IndexFile, SourceIndex
-from llmsspider.answers.ranking import Candidates
+from llmsspider.answers.ranking import Candidates, Hit
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import batches
@@ -96,23 +96,19 @@ class VectorIndex(IndexFile):
     ) -> bool:
         """Embed the passages of an index that have no vector yet; returns whether all have one."""
         known = {digest for (digest,) in self._all("SELECT hash FROM vector")}
-        lacking_one = [hit for hit in index.hits_where("TRUE") if hit.digest not in known]
-        missing = {hit.digest for hit in lacking_one}
-        pages = dict.fromkeys(hit.page for hit in lacking_one)
-
-        def lacking() -> Iterator[tuple[bytes, str]]:
-            """Yield digest and text of the passages without a vector, each text once."""
-            for key, record in zip(pages, store.load_pages(pages, CONTENT), strict=True):
-                for hit in index.hits_where("key = ? ORDER BY start", key):
-                    if (
-                        hit.digest in missing
-                        and record is not None
-                        and (text := hit.text_in(record))
-                    ):
-                        missing.discard(hit.digest)
-                        yield hit.digest, "\n".join((record.title or "", *hit.heading_path, text))
-
-        for batch in batches(lacking(), BATCH):
+        lacking: dict[bytes, list[Hit]] = {}  # by page, each text once
+        for hit in index.hits_where("TRUE"):
+            if hit.digest not in known:
+                known.add(hit.digest)
+                lacking.setdefault(hit.page, []).append(hit)
+        records = store.load_pages(lacking, CONTENT)
+        texts = (
+            (hit.digest, "\n".join((record.title or "", *hit.heading_path, text)))
+            for record, hits in zip(records, lacking.values(), strict=True)
+            for hit in hits
+            if record is not None and (text := hit.text_in(record))
+        )
+        for batch in batches(texts, BATCH):
             vectors = embedded(self._embedder, [text for _, text in batch])
             rows = [
                 (digest, vector.tobytes())

@@ -271,15 +271,10 @@ class SourceIndex(IndexFile):
     def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, Rows]:
         """The term as the pages spell it, in one word, or in two, and the rows that hold it."""
         held = self._held(term.match)
-        spellings = iter(()) if as_typed or any(held) else term.spellings(self._is_held)
-        spelled = next(spellings, term)
-        return spelled, held if spelled is term else self._held(spelled.match)
-
-    def _is_held(self, term: Term) -> bool:
-        return any(
-            self._all(f"SELECT 1 FROM {one} WHERE {one} MATCH ? LIMIT 1", term.match)  # noqa: S608
-            for one in ("passage_words", "page_words")
-        )
+        if as_typed or any(held):
+            return term, held
+        spelled = next(term.spellings(lambda other: any(self._held(other.match))), term)
+        return spelled, self._held(spelled.match)
 
     def _held(self, expression: str) -> Rows:
         statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"

@@ -186,10 +186,8 @@ class OpenSource:
         record = shown.record
         hits = shown.hits
         best = hits[0]
-        headings = [hit.heading_path[-1] for hit in hits[1:] if hit.heading_path]
-        more = [
-            heading for heading in dict.fromkeys(headings) if heading not in best.heading_path[-1:]
-        ]
+        _, *others = dict.fromkeys(hit.heading_path[-1:] for hit in hits)
+        more = [heading for path in others for heading in path]
         fragment = self._fragment(record, best)
         start, end, text = shown_of(record.content or "", hits, query, room)
         if code:
@@ -260,28 +258,29 @@ def results_of(
     places: Sequence[tuple[OpenSource, RankedPage]],
     limit: int,
     section: str | None = None,
-    kind: str | None = None,
+    *,
+    code: bool = False,
 ) -> list[SearchResult]:
     """The results for pages in their order; of passages of a source with the same text there is
     one, with the addresses of the other pages.
     """
     wanted = (section or "").casefold()
-    chosen: list[Shown] = []
+    chosen: dict[object, Shown] = {}
     for place, (source, page) in enumerate(places):
         if len(chosen) >= limit and not place % READ_AHEAD:
             break  # pages with the same text are found among the next ones, too
-        shown = source.shown(page, code=kind == "code")
+        shown = source.shown(page, code=code)
         if shown is None or wanted not in section_of(shown.record).casefold():
             continue
-        like = (one for one in chosen if one.source is source and one.text == shown.text)
-        if shown.text and (same := next(like, None)):
-            same.also.append(shown.record.url)
+        text = source.name, shown.text or page.key
+        if text in chosen:
+            chosen[text].also.append(shown.record.url)
         elif len(chosen) < limit:
-            chosen.append(shown)
+            chosen[text] = shown
     rooms = chain(ROOMS, repeat(ROOMS[-1]))
     return [
-        one.source.result(query, one, room, code=kind == "code")
-        for one, room in zip(chosen, rooms, strict=False)
+        one.source.result(query, one, room, code=code)
+        for one, room in zip(chosen.values(), rooms, strict=False)
     ]
 
 
@@ -336,7 +335,7 @@ class Library(AbstractContextManager["Library"]):
         query = parse_query(text)
         order = [(found[0], page) for page in found[0].ranked] if source else pooled(found)
         places = [(self._opened[one.source], page) for one, page in order]
-        results = results_of(query, places, limit, section, kind)
+        results = results_of(query, places, limit, section, code=kind == "code")
         said = _notes(found, {one.source for one in results})
         if not results:
             pages = sum(self._opened[one.source].index.count()[0] for one in found)

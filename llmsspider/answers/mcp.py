@@ -29,7 +29,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChang
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.types import Annotations, CallToolResult, Resource, TextContent, ToolAnnotations
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from llmsspider import __version__
@@ -56,30 +56,25 @@ INSTRUCTIONS = (
 
 def make_server(libraries: Libraries, crawls: Sequence[Tool] = ()) -> MCPServer:
     """The server over libraries; `crawls` are tools by which clients may start crawls, too."""
-    # for names and parameters
     watch = Watch(libraries)
-    shown = Tools(cast("Library", None))
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    writing = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
+    # bound to a tool's name; of `Tools`, names and parameters are read alone
+    unbound = Tools(cast("Library", None))
+    tools = [
+        _strict(getattr(unbound, name), partial(libraries.read, name), reading) for name in READING
+    ]
+    for tool in crawls:
+        is_destructive = tool.__name__ in DESTRUCTIVE
+        writing = ToolAnnotations(
+            read_only_hint=False, destructive_hint=is_destructive, open_world_hint=True
+        )
+        tools.append(_strict(tool, partial(libraries.crawl, tool), writing))
     server = DocumentationServer(
         "llmsspider",
         instructions=INSTRUCTIONS,
         version=__version__,
         log_level="WARNING",
-        tools=[
-            *(
-                _strict(getattr(shown, name), partial(libraries.read, name), reading)
-                for name in READING
-            ),
-            *(
-                _strict(
-                    tool,
-                    partial(libraries.crawl, tool),
-                    writing.model_copy(update={"destructive_hint": tool.__name__ in DESTRUCTIVE}),
-                )
-                for tool in crawls
-            ),
-        ],
+        tools=tools,
         subscriptions=watch.bus,
         middleware=[watch],
     )
@@ -287,10 +282,7 @@ def _strict(
         )
 
     made = OneLineTool.from_function(answer, annotations=annotations, structured_output=False)
-    model = made.fn_metadata.arg_model
-    strict = create_model(model.__name__, __base__=model, __cls_kwargs__={"extra": "forbid"})
-    made.fn_metadata.arg_model = strict
-    made.parameters = strict.model_json_schema(by_alias=True)
+    made.parameters["additionalProperties"] = False  # `OneLineTool` refuses them
     return made
 
 

@@ -163,26 +163,14 @@ DEMOTED = 0.35
 """The share of its score that a changelog, a deprecated page or an index keeps where the query
 names none."""
 
-_HISTORY = (
-    "changelog changelogs changes release releases released news history version versions migration"
-    " upgrade new"
+_AUXILIARY = (
+    "changelog changelogs changes release releases whatsnew news history deprecated legacy obsolete"
+    " genindex modindex search tags"
 )
-_ASIDE = {
-    re.compile(
-        r"\b(?:changelog|change log|changes|release[- ]?notes|releases|what'?s[-"
-        r" ]new|news|history)\b",
-        re.IGNORECASE,
-    ): _HISTORY,
-    re.compile(
-        r"\b(?:deprecated|legacy|obsolete)\b", re.IGNORECASE
-    ): "deprecated legacy old obsolete removed",
-    re.compile(
-        r"\b(?:genindex|py-modindex|search|index of|tags)\b", re.IGNORECASE
-    ): "index glossary search tags",
-}
-"""Patterns in titles and file names of auxiliary pages, each with the words of a query that name
-such pages.
-"""
+_ASIDE = frozenset(_AUXILIARY.split())
+_ASKING = "released version versions migration upgrade new old removed index"
+_NAMING = _ASIDE.union(_ASKING.split())
+"""Words in titles and file names of auxiliary pages, and words of a query that name such pages."""
 
 
 @dataclass(slots=True)
@@ -210,8 +198,7 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
         of_page.setdefault(hit.page, []).append(hit)
     asked = set(words(query.text))
     pages: list[tuple[int, RankedPage]] = []
-    required = any(term.required for term in query.terms)
-    for key in dict.fromkeys([*of_page, *(() if required else found.pages)]):
+    for key in dict.fromkeys([*of_page, *(() if query.required else found.pages)]):
         hits = of_page.get(key, [])
         score = PAGE_WEIGHT * found.pages.get(key, 0.0)
         score += hits[0].score if hits else 0.0
@@ -226,11 +213,10 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
 
 def _share(query: Query, page: PageSignals) -> float:
     """The factor for a page's score: below 1 for auxiliary pages such as changelogs."""
-    names = f"{page.title} {page.url.rpartition('/')[2]}"
-    naming = next((named for kind, named in _ASIDE.items() if kind.search(names)), None)
+    names = words(f"{page.title} {page.url.rpartition('/')[2]}")
     is_asked = (
-        naming is None
-        or query.plain_words.intersection(naming.split())
+        _ASIDE.isdisjoint(names)
+        or not _NAMING.isdisjoint(query.plain_words)
         or query.words.issuperset(words(page.title))
     )
     return 1.0 if is_asked else DEMOTED
@@ -439,13 +425,11 @@ def _meant(name: str, known: Sequence[str]) -> str:
     """Say which sources may be meant by a name that none has."""
     if not known:
         return "nothing has been crawled yet"
-    plain = {one: one.partition("@")[0].casefold() for one in sorted(known)}
-    like = difflib.get_close_matches(name.casefold(), set(plain.values()), n=5, cutoff=0.5)
+    plain = sorted({one.partition("@")[0] for one in known})
+    close = difflib.get_close_matches(name.casefold(), plain, n=5, cutoff=0.5)
     near = [one for one in known if name.casefold() in one.casefold()]
-    near += [one for close in like for one in plain if plain[one] == close and one not in near]
-    return (
-        f"did you mean {', '.join(near[:5])}?" if near else f"there are {', '.join([*plain][:10])}"
-    )
+    near = near or [one for one in known if one.partition("@")[0] in close]
+    return f"did you mean {', '.join(near[:5])}?" if near else f"there are {', '.join(plain[:10])}"
 
 
 _NEWEST = {"", "*", "x", *DEFAULT_VERSIONS}

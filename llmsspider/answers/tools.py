@@ -59,14 +59,15 @@ class Tools:
         for record in self.library.records():
             ended = record.crawled_at
             crawled = ended.isoformat(timespec="seconds") if ended else None
-            given = {
+            one = {
                 "name": record.name,
                 "url": record.url,
                 "pages": record.pages,
                 "status": record.status,
+                "version": _version(record.name, record.url),
+                "crawled_at": crawled,
             }
-            version = _version(record.name, record.url)
-            found.append(given | {"version": version, "crawled_at": crawled})
+            found.append(one)
         lines = [
             f"{one['name']}{_of_version(one['version'])}: {one['pages']} pages of {one['url']} "
             f"({one['status']}, crawled {one['crawled_at'] or 'never'})"

@@ -120,9 +120,9 @@ the question."""
 class Term:
     """One thing to look for: words that follow each other (one word is a phrase of one).
 
-    `parts` (of camel case, pairs of characters) are looked up in the column of that name. A
-    `required` term was quoted: a passage without it is no result. `compounds` are how it may be
-    written in one word, alone or with the words that follow.
+    `parts` are those of camel case, or pairs of characters. A `required` term was quoted: a passage
+    without it is no result. `compounds` are how it may be written in one word, alone or with the
+    words that follow.
     """
 
     words: tuple[str, ...]
@@ -133,10 +133,7 @@ class Term:
     @property
     def match(self) -> str:
         """The term for FTS5; every word is quoted, so none is an operator."""
-        found = [_phrase(self.words)] if self.words else []
-        if self.parts:
-            found += [f"parts : {_phrase(self.parts)}", _phrase(self.parts)]
-        return " OR ".join(found)
+        return " OR ".join(_phrase(found) for found in (self.words, self.parts) if found)
 
     @property
     def broad(self) -> str:
@@ -259,19 +256,16 @@ def _parted(text: str) -> tuple[str, str]:
     >>> _parted("How do I set a port?\nservices:\n  web:\n    image: x:1")
     ('How do I set a port?', 'services: web: image: x:1')
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    is_prose = [_is_prose(line) for line in lines]
-    if len(lines) < 2 or not any(is_prose):
-        return " ".join(text.split()), ""
-    question = [line for line, kind in zip(lines, is_prose, strict=True) if kind]
+    lines = [line.strip() for line in text.splitlines()]
+    question = [line for line in lines if _is_prose(line)] or lines
     context = [line for line in lines if line not in question]
-    return " ".join(" ".join(question).split()), " ".join(" ".join(context).split())
+    return " ".join(question), " ".join(context)
 
 
 def _is_prose(line: str) -> bool:
     typed = line.split()
     is_wordy = len(_WORDY.findall(line)) > MIN_PROSE * len(typed)
-    return is_wordy and (line.rstrip().endswith("?") or not STOP_WORDS.isdisjoint(words(line)))
+    return is_wordy and (line.endswith("?") or not STOP_WORDS.isdisjoint(words(line)))
 
 
 def _useful(text: str, known: Sequence[Term] = ()) -> list[Term]:

@@ -377,17 +377,20 @@ def test_what_stands_around_a_passage_is_cut_to_the_room_and_code_stays_fenced(s
     assert found.text.endswith(" of the grass.")
 
 
-def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelves: Shelves):
+@pytest.fixture
+def proofs(shelves: Shelves) -> list[Link]:
+    """Links to the headings of the page `a`, which is crawled, but for its last one."""
     names = ["Set up & run", "What's new", "First steps", "API keys", "Last resort"]
     text = "".join(f"## {name}\n\n{name} of zebras. {'More. ' * 40}\n\n" for name in names)
+    shelves.crawl({"a": record("a", f"# A\n\n{text}", title="A")})
     ids = ["set-up-run", "whats-new", "first-steps", "api-keys"]
-    proofs = [Link("there", f"{SITE}a#{part}") for part in ids]
-    shelves.crawl(
-        {
-            "a": record("a", f"# A\n\n{text}", title="A"),
-            "b": record("b", "# B\n\nlinks\n", title="B", links=proofs),
-        }
-    )
+    return [Link("there", f"{SITE}a#{part}") for part in ids]
+
+
+def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(
+    shelves: Shelves, proofs: list[Link]
+):
+    shelves.crawl({"b": record("b", "# B\n\nlinks\n", title="B", links=proofs)})
     assert shelves.paths("last resort") == ["a#last-resort"]
     shelves.crawl({"b": record("b", "# B\n\nfewer\n", title="B", links=proofs[:2])})
     assert shelves.paths("last resort") == ["a"]
@@ -396,17 +399,14 @@ def test_headings_without_links_get_fragments_by_the_rule_that_links_prove(shelv
     assert shelves.paths("last resort") == ["a#last%20resort%7B%7D"]
 
 
-def test_many_links_to_long_pages_do_not_hide_those_that_prove_the_rule(shelves: Shelves):
+def test_many_links_to_long_pages_do_not_hide_those_that_prove_the_rule(
+    shelves: Shelves, proofs: list[Link]
+):
     parts = "".join(f"## Part {n}\n\nPart {n}. {'More. ' * 40}\n\n" for n in range(40))
     others = [Link(f"there {n}", f"{SITE}long#x{n}") for n in range(20)]
-    names = ["Set up & run", "What's new", "First steps", "API keys", "Last resort"]
-    text = "".join(f"## {name}\n\n{name} of zebras. {'More. ' * 40}\n\n" for name in names)
-    ids = ["set-up-run", "whats-new", "first-steps", "api-keys"]
-    proofs = [Link("there", f"{SITE}a#{part}") for part in ids]
     shelves.crawl(
         {
             "long": record("long", f"# Long\n\n{parts}", title="Long"),
-            "a": record("a", f"# A\n\n{text}", title="A"),
             "b": record("b", "# B\n\nlinks\n", title="B", links=[*others, *proofs]),
         }
     )
