@@ -119,7 +119,8 @@ class Addresses(UsesRun):
             return True
         if loose_key(url) != loose_key(canonical):
             return False
-        if self._redirects.get(identity(canonical)) == identity(url):
+        target = self.learned.redirects.target_of(canonical)
+        if identity(url) in {self._redirects.get(identity(canonical)), identity(target)}:
             self._leading_back.add(host(url))
         return host(url) in self._leading_back
 

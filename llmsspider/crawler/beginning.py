@@ -18,7 +18,7 @@ from scrapy.exceptions import CloseSpider
 from llmsspider.config.arguments import listed_urls
 from llmsspider.crawler.callbacks.docs import DocsCallbacks
 from llmsspider.crawler.full_text import FullTextFiles
-from llmsspider.crawler.pages import refused_by_page, with_valid_urls
+from llmsspider.crawler.pages import PageResponse, refused_by_page, with_valid_urls
 from llmsspider.crawler.parts import (
     Addresses,
     Bounds,
@@ -576,19 +576,26 @@ async def _is_as_stored(phase: Phase, state: PageState) -> bool | None:
         kind = answer.error_kind
         if kind is not None or answer.fetched_url != url:
             return None if kind not in {None, "not_found"} else False
-        if phase.known.same_body(state.key, url, answer.raw_hash):
-            phase.sampled[state.key] = {
-                name: answer.headers[name]
-                for name in ("etag", "last-modified")
-                if name in answer.headers
-            }
-            return True
-        again = phase.spider.requests.stored(state)
-        answer, page = await phase.spider.reader.read(again, answer, listed=True)
+        is_same = await _says_the_same(phase, state, answer)
     except Exception as error:  # whatever kept it from being read
         logger.debug("No sample of %(url)s: %(error)r", {"url": url, "error": error})
         is_other = isinstance(error, RefusedRequest) or kind_of_exception(error) == "parse"
         return False if is_other else None
+    if is_same:  # the answer stands for that to its own request
+        phase.sampled[state.key] = {
+            name: answer.headers[name]
+            for name in ("etag", "last-modified")
+            if name in answer.headers
+        }
+    return is_same
+
+
+async def _says_the_same(phase: Phase, state: PageState, answer: PageResponse) -> bool:
+    """Say whether the answer of a sample is the stored page; raises what reading it raises."""
+    if phase.known.same_body(state.key, answer.fetched_url, answer.raw_hash):
+        return True
+    again = phase.spider.requests.stored(state)
+    answer, page = await phase.spider.reader.read(again, answer, listed=True)
     if page is None or refused_by_page(page.page.meta, answer, phase.config) is not None:
         return page is None
     record = phase.records.of_response(answer, page, depth=state.depth, by="link")

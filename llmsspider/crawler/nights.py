@@ -18,7 +18,6 @@ from llmsspider.crawler.parts import (
 )
 from llmsspider.crawler.revisit import Night
 from llmsspider.store import Store
-from llmsspider.web.urls import page_key
 
 
 class Nights(UsesRun):
@@ -42,14 +41,15 @@ class Nights(UsesRun):
         """Decide which stored pages are requested, and why, once discovery is done; None where none
         is stored.
         """
+        discovery = self.site.discovery
+        requested = discovery.start.final_url if discovery is not None else ""
         urls = {
             key: state.url
             for key, state in self.known.states.items()
-            if self.known.is_usable(state) and not (state.origin == "llms-full" or state.is_part)
+            if self.known.is_usable(state)
+            and not (state.origin == "llms-full" or state.is_part)
+            and state.validators_url != requested
         }
-        if self.site.discovery is not None:  # it has requested the start page
-            start = page_key(self.site.discovery.start.final_url)
-            urls.pop(self.known.aliases.get(start, start), None)
         if not urls:
             return None
         why_all = self._why_all()

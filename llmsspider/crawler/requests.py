@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any, Literal, Self, TypedDict, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from llmsspider.crawler.parts import (
     KnownPages,
     Learners,
     Ledger,
+    Readings,
     Records,
     Reporter,
     SiteKnowledge,
@@ -33,7 +33,7 @@ from llmsspider.crawler.parts import (
 )
 from llmsspider.crawler.run import Run
 from llmsspider.errors import UNREAD_KINDS, ErrorKind, InvalidUrlError
-from llmsspider.items import DiscoveredBy
+from llmsspider.items import DiscoveredBy, raw_hash
 from llmsspider.site.discovered import FetchResult
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.site.witnesses import Witness
@@ -292,6 +292,7 @@ class EngineFetch(UsesRun):
     learned: Learners
     ledger: Ledger
     memory: SourceMemory
+    readings: Readings
     site: SiteKnowledge
     spool: Spool
 
@@ -401,8 +402,10 @@ class EngineFetch(UsesRun):
             answer.body = b""
 
     def _learn_start_page(self, answer: FetchResult) -> None:
-        state = self.known.state(page_key(answer.final_url))
-        is_other = state is not None and state.raw_hash != sha256(answer.body).digest()
+        url = answer.final_url
+        is_other = self.readings.start_page(answer.body, url) is None and not self.known.same_body(
+            page_key(url), url, raw_hash(answer.body)
+        )
         has_validators = not {"etag", "last-modified"}.isdisjoint(answer.headers)
         self._looks_for_llms_files = is_other  # one without validators may never be the same
         self._looks_for_files = b"llms" in answer.body or (is_other and has_validators)

@@ -368,3 +368,35 @@ def test_an_index_that_is_always_another_saves_nothing_and_a_new_one_has_its_own
         assert told == {f"/p{edited}/": "changed"}
         assert "not requested" not in outcome.log
     assert "searchindex.js, not proven yet over 1 nights, 1 of 1 changes named" in outcome.log
+
+
+def test_a_start_page_that_is_stored_as_markdown_is_left_out_as_others_are(serve, run_crawl):
+    """Discovery reads its HTML, which is no other one as long as its body is the same."""
+    nights = Nights(serve, run_crawl)
+    nights.deploy()
+    texts = {f"/p{n}/": f"# Part {n}\n\n{nights.said(n, {})}\n" for n in range(nights.number)}
+    texts["/"] = "# Kit\n\nThe parts of the kit.\n"
+    nights.site.pages |= {f"{path}index.md": text for path, text in texts.items()}
+    listed = "".join(f"- [A part]({path}index.md)\n" for path in texts)
+    nights.site.pages["/llms.txt"] = f"# Kit\n\n## Parts\n\n{listed}"
+
+    for _ in range(4):
+        nights()
+    asked = Counter(path for _ in range(3) for path in nights()[1])
+
+    assert asked["/index.md"] <= 2, "as a sample, and as the page whose forms are compared"
+    assert asked["/llms-full.txt"] == 1, "it was not there: it is asked for in one of three"
+
+
+def test_a_sample_that_says_the_same_in_another_body_is_requested_once(begun, run_crawl):
+    nights = nights_from_then_on(begun, run_crawl)
+    nights.deploy()
+    for path in [path for path in nights.site.pages if path.startswith("/p")]:
+        nights.site.pages[path] += "<!-- another build -->"
+    nights.deploy = lambda: None
+
+    told, paths, _ = nights()
+
+    assert told == {}
+    assert len(pages_of(paths)) == SAMPLE
+    assert len(set(pages_of(paths))) == SAMPLE

@@ -14,7 +14,7 @@ from llmsspider.crawler.addresses import FEW_DEAD, Addresses
 from llmsspider.crawler.run import Run
 from llmsspider.crawler.site import FEW_SLASHES
 from llmsspider.store import PageState
-from llmsspider.web.urls import page_key
+from llmsspider.web.urls import identity, page_key
 
 SITE = "https://docs.example.com"
 
@@ -136,6 +136,13 @@ def test_a_spelling_that_redirects_to_the_page_leads_back_and_so_do_others_of_it
     assert addresses.leads_back(f"{SITE}/a/", f"{SITE}/a")
     assert addresses.leads_back(f"{SITE}/b/", f"{SITE}/b")
     assert not addresses.leads_back(f"{SITE}/b/", f"{SITE}/c")
+
+
+def test_a_spelling_that_redirected_to_the_page_in_an_earlier_crawl_leads_back(run_of_site):
+    run = run_of_site()
+    run.learned.redirects.remember({identity(f"{SITE}/a"): [f"{SITE}/a/", 1]})
+    assert not run.addresses.leads_back(f"{SITE}/b/", f"{SITE}/b")
+    assert run.addresses.leads_back(f"{SITE}/a/", f"{SITE}/a")
 
 
 def test_a_page_that_names_the_spelling_which_redirects_to_it_says_so_of_its_host(addresses):
