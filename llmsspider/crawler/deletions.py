@@ -334,16 +334,13 @@ def _plan_of(
     too_many = _too_many(Counter(known.reasons[key] for key in at_once), pages)
     if too_many:
         runs |= dict.fromkeys(at_once, DOUBTED_RUNS)
-    delete = {}
-    waits = {}
-    for key, required in runs.items():
-        reason = known.reasons[key]
-        what = f"{reason} {known.targets.get(key, b'').hex()}"
-        is_sure = required <= AGREED_RUNS or again(key, what) >= required
-        if is_sure:
-            delete[key] = reason
-        else:
-            waits[key] = reason
+
+    def waits_for(key: bytes) -> bool:
+        what = f"{known.reasons[key]} {known.targets.get(key, b'').hex()}"
+        return runs[key] > AGREED_RUNS and again(key, what) < runs[key]
+
+    waits = {key: known.reasons[key] for key in runs if waits_for(key)}
+    delete = {key: known.reasons[key] for key in runs if key not in waits}
     blocked_by = None if at_once.isdisjoint(waits) else too_many
     return DeletionPlan(delete, (*keep, *waits), waits, blocked_by)
 

@@ -213,11 +213,12 @@ class Ledger:
         """Return in how many runs a page is to be requested, by the first believed witness that
         says something of it; 0 where none does, or it names the page.
         """
-        claims = ((one, self.claim(one, key, url)) for one in self._believed)
-        witness, claim = next((one for one in claims if one[1] != "none"), (None, "none"))
-        if witness is None or claim == "named":
-            return 0
-        return min(self._bound, self.histories[witness.name].bound)
+        for one in self._believed:
+            claim = self.claim(one, key, url)
+            if claim != "none":
+                bound = min(self._bound, self.histories[one.name].bound)
+                return bound if claim == "silent" else 0
+        return 0
 
     def plan(
         self,
@@ -234,7 +235,10 @@ class Ledger:
         found = [one for one in self.witnesses if self._past(one).bound]
         if any(len(one.pages) < LEAST_SHARE * self._past(one).pages for one in found):
             return {}
-        named = {one.name: self._named(one, pages) for one in self.witnesses}
+        named = {
+            one.name: {key for key, url in pages.items() if self.claim(one, key, url) == "named"}
+            for one in self.witnesses
+        }
         self._believed = sorted(
             found, key=lambda one: (self._past(one).bound < inf, len(named[one.name]))
         )
@@ -244,7 +248,6 @@ class Ledger:
         sample = self._sample(unasked, pages, linking(self._lost(pages, named)))
         self.unasked = unasked.difference(sample)
         if not sample:
-            self.by = None
             return {}
         self.by = self._believed[0]
         return why | dict.fromkeys(sample, "sampled")
@@ -276,10 +279,6 @@ class Ledger:
             if one.pages and one.of(pages[key]) is None
         }
 
-    def _named(self, witness: Witness, pages: Mapping[bytes, str]) -> set[bytes]:
-        """The keys of the stored pages that a witness names."""
-        return {key for key, url in pages.items() if self.claim(witness, key, url) == "named"}
-
     def _reasons(
         self, pages: Mapping[bytes, str], named: Mapping[str, set[bytes]]
     ) -> dict[bytes, Why]:
@@ -308,11 +307,13 @@ class Ledger:
         deploy, one is gone, or the site has another generator.
         """
         before = {
-            name: one.stamp for name, one in self.histories.items() if name not in NOT_OF_A_FILE
+            name: one.stamp
+            for name, one in self.histories.items()
+            if one.stamp and name not in NOT_OF_A_FILE
         }
         wholes = [one.whole() for one in found if one.pages]
         now = {one.name: one.stamp for one in (*found, *wholes)}
-        return now != {name: stamp for name, stamp in before.items() if stamp}
+        return now != before
 
     def give_up(self) -> None:
         """Request every page after all."""
