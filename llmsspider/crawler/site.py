@@ -12,7 +12,7 @@ from llmsspider.crawler.second_requests import Form, FormSamples, Judged
 from llmsspider.crawler.spellings import Spellings
 from llmsspider.items import LlmsEntry
 from llmsspider.site.discovered import Discovery, FetchResult, Seed
-from llmsspider.web.host_forms import HostForms
+from llmsspider.web.host_forms import MAX_MISSED, UNNAMED, HostForms
 from llmsspider.web.page_forms import (
     MARKDOWN_TYPES,
     converter,
@@ -81,7 +81,7 @@ class SiteKnowledge:
         self._learn_addresses(start, links, listed, in_files)
         own = {host(url) for url in links if is_markdown_url(url)}
         if not discovery.files and host(start.final_url) not in own:
-            self.forms_of(start.final_url).names_none()
+            self.forms_of(start.final_url).leave(UNNAMED)
         if discovery.start_entry is not None:
             self.entries[self._start] = discovery.start_entry
         if discovery.start_listed:
@@ -112,8 +112,9 @@ class SiteKnowledge:
     def _learn_forms(self, start: FetchResult, urls: Iterable[str]) -> None:
         """Learn the forms of hosts by the answer of the start page, and by what is listed."""
         if start.content_type in MARKDOWN_TYPES and not is_markdown_url(start.final_url):
-            is_converted = bool(converter(start.headers))
-            self.forms_of(start.final_url).answers_markdown(is_converted=is_converted)
+            forms = self.forms_of(start.final_url)
+            forms.negotiates = converter(start.headers) is None
+            forms.leave(MAX_MISSED)  # one page's, where it was made on the way
         by_host: defaultdict[str, list[str]] = defaultdict(list)
         for url in urls:
             by_host[host(url)].append(url)

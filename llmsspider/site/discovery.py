@@ -26,7 +26,7 @@ from llmsspider.site.discovered import (
     SeedList,
     Session,
 )
-from llmsspider.site.llmstxt import MAX_CANDIDATES, is_llms_url
+from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.site.llmstxt_parser import Entry, LlmsTxt, is_full_name, parse
 from llmsspider.site.sitemaps import SitemapStep, alias_of
 from llmsspider.site.witnesses import Witness
@@ -250,11 +250,7 @@ class _Cascade:
         described, invalid = describing_files(start)
         named += described
         self.found.cut += map(FilteredLink.invalid, invalid)
-        candidates = [url for url in llmstxt.candidates(self.page_url) if url not in named]
-        room = MAX_CANDIDATES + 1 - len(named)
-        if len(candidates) > room:
-            candidates = candidates[: room - 2] + candidates[-2:]
-        return named + candidates
+        return list(dict.fromkeys([*named, *llmstxt.candidates(self.page_url)]))
 
     async def read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""

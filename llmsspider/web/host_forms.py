@@ -65,6 +65,9 @@ MAX_NAMED_MISSED = 3
 MAX_NAMED_DEAD = 6
 """Number of named Markdown URLs that have to fail, where none came, before no more are requested."""
 
+UNNAMED = 4
+"""Guesses at a host where no list, and no link of the start page, leads to Markdown."""
+
 MAX_STORED = 1000
 """How many directories and pages the store remembers of a host."""
 
@@ -141,18 +144,9 @@ class HostForms:
     _wasted_in: Counter[tuple[str, ...]] = field(default_factory=Counter)
     _base: tuple[str, ...] | None = None  # the folders that all pages tried have in common
 
-    def answers_markdown(self, *, is_converted: bool) -> None:
-        """Note that the start page came as Markdown by `Accept`; one made on the way leaves the
-        guesses of one page.
-        """
-        self.negotiates = not is_converted
-        self.wasted = max(self.wasted, MAX_WASTED - MAX_MISSED) if is_converted else self.wasted
-
-    def names_none(self) -> None:
-        """Note that no list and no link of the start page leads to Markdown: half of the guesses
-        are left.
-        """
-        self.wasted = max(self.wasted, MAX_WASTED / 2)
+    def leave(self, guesses: int) -> None:
+        """Leave so many guesses at most."""
+        self.wasted = max(self.wasted, MAX_WASTED - guesses)
 
     @property
     def awaits_named(self) -> bool:

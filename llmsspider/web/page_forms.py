@@ -244,7 +244,7 @@ def with_slash(url: str, markdown_url: str) -> str | None:
     ('https://e.com/a/', None)
     """
     is_index = shape(url) == "bare" and markdown_url == twin(url, "dir/index.md")
-    return page_candidates(markdown_url)["directory"] if is_index else None
+    return f"{url}/" if is_index else None
 
 
 @lru_cache(maxsize=8192)

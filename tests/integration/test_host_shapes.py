@@ -326,7 +326,7 @@ def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are
     assert found == {path for path in wanted if not path.endswith("llms.txt")}
 
 
-@pytest.mark.parametrize("by", ["url", "canonical", "permalink", "header"])
+@pytest.mark.parametrize("by", ["url", "canonical", "permalink", "slug", "header"])
 def test_a_markdown_file_that_names_its_page_is_that_page(serve, run_crawl, by):
     def file(name: str) -> Reply:
         made = markdown(name)
