@@ -42,7 +42,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 SERVICES = pytest.StashKey[Shared]()
-pytest_plugins = ["command_line", "postgresql_server", "stores"]
+pytest_plugins = ["command_line", "postgresql_server", "quick_python", "stores"]
 
 
 def pytest_report_header() -> list[str]:

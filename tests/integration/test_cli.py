@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from forked import HANGS_SECS, ROOT, fork, run_module
+from forked import HANGS_SECS, ROOT, fork, run_module, run_with
 from site_server import Reply
 from sites import PLAIN, html
 
@@ -23,7 +23,7 @@ from llmsspider import commands
 
 
 @pytest.fixture
-def llmsspider(tmp_path, tmp_path_factory):
+def llmsspider(tmp_path, tmp_path_factory, quick_children):
     """Return a function that runs the command with nothing of a project around it."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,7 +34,8 @@ def llmsspider(tmp_path, tmp_path_factory):
         }
         output = tmp_path_factory.mktemp("output")
         process = fork(
-            run_module,
+            run_with,
+            quick_children,
             "llmsspider",
             *arguments,
             cwd=tmp_path,

@@ -29,6 +29,13 @@ MARK = "LLMSSPIDER_TEST_MARK"
 
 
 @pytest.fixture
+def quick(monkeypatch, quick_children):
+    """Crawls find their imports made; those of the other tests begin as a user's do."""
+    name = "llmsspider.api.crawls.CHILD"
+    monkeypatch.setattr(name, quick_children[name])
+
+
+@pytest.fixture
 def crawls(tmp_path, monkeypatch):
     """Return the ids of the processes whose environment is that of this test, apart from this one."""
     monkeypatch.setenv(MARK, str(tmp_path))
@@ -64,6 +71,7 @@ def large(number: int) -> dict[str, str]:
     return {**PLAIN, "/": html("Home", links), **pages}
 
 
+@pytest.mark.usefixtures("quick")
 def test_documents_then_changes_then_how_it_went(serve, tmp_path, monkeypatch):
     """Objects with the fields of a feed's row, those of a pipeline too; a second crawl gives changes and tombstones."""
     monkeypatch.chdir(tmp_path)
@@ -135,7 +143,7 @@ def test_the_crawl_waits_for_the_loop_and_ends_with_it(serve, tmp_path, crawls):
 
 def test_in_an_event_loop(serve, crawls):
     """Two at a time, one that is left, one that is cancelled, the plain loop as in a notebook, one at a loop's end."""
-    site = serve(large(200))
+    site = serve(large(60))
 
     async def whole(**arguments):
         loop = llmsspider.acrawl(site.url + "/", settings=LOCAL, **arguments)
@@ -149,8 +157,15 @@ def test_in_an_event_loop(serve, crawls):
     async def main():
         both = await asyncio.gather(whole(), whole(max_pages=5))
         url = (await first(llmsspider.acrawl(site.url + "/", settings=LOCAL))).url
-        task = asyncio.create_task(whole())
-        await asyncio.sleep(1)
+        begun = asyncio.Event()
+
+        async def held():
+            async for _ in llmsspider.acrawl(site.url + "/", settings=LOCAL):
+                begun.set()
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(held())
+        await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -161,7 +176,7 @@ def test_in_an_event_loop(serve, crawls):
         )
 
     both, url, plain = asyncio.run(main())
-    assert both == [(204, True, 0), (5, False, 0)]
+    assert both == [(64, True, 0), (5, False, 0)]
     assert url == f"{site.url}/" and plain == [f"{site.url}/"]
     assert ended(crawls)
     last = asyncio.run(first(LLMSSpiderLoader(site.url + "/", settings=LOCAL).alazy_load()))
@@ -193,7 +208,7 @@ if __name__ == "__main__":
 
 def test_in_a_daemonic_worker_that_is_killed(serve, tmp_path, crawls):
     """Such workers may not have children of multiprocessing; the crawl of one that is killed ends by itself."""
-    site = serve(large(400))
+    site = serve(large(60))
     (tmp_path / "worker.py").write_text(WORKER)
     done = subprocess.run(
         [sys.executable, "worker.py", site.url + "/"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -204,7 +219,7 @@ def test_in_a_daemonic_worker_that_is_killed(serve, tmp_path, crawls):
 
 
 def test_a_crawl_that_is_killed_is_an_error(serve, crawls):
-    site = serve(large(200))
+    site = serve(large(60))
     loop, got = llmsspider.crawl(site.url + "/", settings=LOCAL), 0
     with pytest.raises(CrawlError, match=r"the crawl failed: signal 9"):  # noqa: PT012
         for _ in loop:
@@ -214,6 +229,7 @@ def test_a_crawl_that_is_killed_is_an_error(serve, crawls):
     assert got and loop.exit_code == -9 and not loop.complete
 
 
+@pytest.mark.usefixtures("quick")
 def test_one_page(serve):
     site = serve(PLAIN)
     document = llmsspider.page(f"{site.url}/guide/intro.html", settings=LOCAL)
@@ -222,6 +238,7 @@ def test_one_page(serve):
         llmsspider.page(f"{site.url}/none", settings=LOCAL)
 
 
+@pytest.mark.usefixtures("quick")
 def test_mistakes_are_the_named_errors(serve, tmp_path):
     site = serve({})
     for wrong, error, said in (
@@ -238,6 +255,7 @@ def test_mistakes_are_the_named_errors(serve, tmp_path):
             wrong()
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_is_stored_of_a_folder_or_source(serve, tmp_path, monkeypatch):
     """By the folder that `llmsspider URL -o` wrote, the store of a loop, or the name of the source."""
     monkeypatch.chdir(tmp_path)

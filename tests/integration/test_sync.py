@@ -33,8 +33,17 @@ def words(folder: Path, *options: str) -> list[str]:
     ]
 
 
+CHILDREN: dict[str, Any] = {}
+"""The constants of a `sync` whose crawls find their imports made; see `quick`."""
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch, quick_children: dict[str, Any]) -> None:
+    monkeypatch.setitem(globals(), "CHILDREN", quick_children)
+
+
 def sync(folder: Path, *options: str, **constants: Any) -> Outcome:
-    given = {f"llmsspider.sync.local.{name}": value for name, value in constants.items()}
+    given = CHILDREN | {f"llmsspider.sync.local.{name}": value for name, value in constants.items()}
     return command(*words(folder, *options), cwd=folder, constants=given)
 
 

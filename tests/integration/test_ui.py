@@ -13,7 +13,7 @@ import pytest
 from command_line import program_text
 from crawling import command, crawl
 from lxml import etree
-from shown_page import shown
+from shown_page import QUICK, shown
 from site_server import Site
 from sites import html
 
@@ -31,6 +31,12 @@ PAGES = {
         f"<p>{HOSTILE.replace('<', '&lt;')}</p><p><img src='https://e.com/p.png' alt='A plan'></p>",
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch, quick_children: dict) -> None:
+    """What the server starts finds its imports made."""
+    monkeypatch.setattr("shown_page.QUICK", QUICK | quick_children)
 
 
 @pytest.fixture
