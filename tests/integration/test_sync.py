@@ -58,6 +58,7 @@ def log_of(folder: Path, source: str) -> str:
     return path.read_text()
 
 
+@pytest.mark.usefixtures("quick")
 def test_every_source_is_crawled_and_the_next_sync_is_a_recrawl(serve, tmp_path: Path):
     plain, markdown, empty = serve(PLAIN), serve(MARKDOWN), serve({})
     file = tmp_path / "sources.toml"
@@ -139,6 +140,7 @@ def test_mistakes_are_said_before_anything_starts(serve, tmp_path: Path):
     assert site.paths() == []
 
 
+@pytest.mark.usefixtures("quick")
 def test_two_sources_on_one_host_share_its_crawl_delay(serve, tmp_path: Path):
     """What arrives is counted over the whole time: a machine under load only makes it longer."""
     names = [f"/{part}/p{number}.html" for part in "ab" for number in range(8)]
@@ -163,6 +165,7 @@ def test_two_sources_on_one_host_share_its_crawl_delay(serve, tmp_path: Path):
     assert max(times) - min(times) > 0.75 * 0.4 * (len(times) - 1)
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_process_crawls_source_after_source_and_none_knows_of_the_one_before(
     serve, tmp_path: Path
 ):
@@ -253,6 +256,7 @@ def test_a_sync_that_is_stopped_ends_its_crawls_cleanly(serve, tmp_path: Path):
     assert "never retrieved" not in log and "pending" not in log
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("engine", ["qdrant.QdrantPipeline", "lancedb.LanceDBPipeline"])
 def test_crawls_side_by_side_deliver_to_one_folder_of_vectors(serve, tmp_path: Path, engine):
     shutil.copy(own_classes.__file__, tmp_path)
@@ -275,6 +279,7 @@ def test_crawls_side_by_side_deliver_to_one_folder_of_vectors(serve, tmp_path: P
     assert [log.count("chunks written, 0 removed") for log in logs] == [1] * len(sites)
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_source_whose_vectors_were_not_delivered_has_failed(serve, tmp_path: Path):
     shutil.copy(own_classes.__file__, tmp_path)
     (tmp_path / "sources.toml").write_text(f'[[sources]]\nurl = "{serve(PLAIN).url}/"\n')
