@@ -9,6 +9,7 @@ and are cautious: URLs that documentation has (deep reference trees, dated posts
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import groupby
 from operator import eq
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
@@ -25,7 +26,7 @@ from llmsspider.site.discovered import Discovery
 from llmsspider.site.llmstxt import is_llms_url
 from llmsspider.store import PageRecord, PageState
 from llmsspider.web.page_forms import shown_page
-from llmsspider.web.scope import Scope, build_scope
+from llmsspider.web.scope import Scope, build_scope, unlocalized
 from llmsspider.web.stats import Filtered, FilterReason
 from llmsspider.web.trees import (
     Axis,
@@ -294,7 +295,8 @@ class Bounds:
         if discovery.discovered_file_type == "list":
             self._named = frozenset(identity(seed.url) for seed in discovery.seeds)
         asked = discovery.start.url
-        self.scope = self._build(start, covering, listed, _evidence(discovery, start_page), asked)
+        scope = self._build(start, covering, listed, _evidence(discovery, start_page))
+        self.scope = replace(scope, unlocalized=unlocalized(asked, start))
         self._start_directory = urljoin(start, ".")
         alternates = [
             (tag, url) for seed in discovery.seeds for tag, url in seed.alternates.items()
@@ -325,12 +327,7 @@ class Bounds:
         )
 
     def _build(
-        self,
-        start_url: str,
-        covering: str | None,
-        listed: list[str],
-        evidence: Iterable[Section],
-        asked: str = "",
+        self, start_url: str, covering: str | None, listed: list[str], evidence: Iterable[Section]
     ) -> Scope:
         arguments = self._arguments
         values = {"language": arguments.language, "version": arguments.versions}
@@ -345,7 +342,6 @@ class Bounds:
                 start_url, [axis for axis, value in values.items() if value == "all"]
             ),
             evidence=evidence,
-            asked=asked,
         )
 
     # --- what is in scope ---

@@ -162,16 +162,6 @@ def _kind_of(text: str, url: str, *, main: bool) -> Literal["index", "full"]:
     return "index" if is_list else "full"
 
 
-def _classified(
-    answer: FetchResult, url: str, *, main: bool
-) -> tuple[Literal["index", "full"] | None, str | None]:
-    """Return what `classify_file` does; a file that it cannot read is no llms file."""
-    try:
-        return foreign.read(classify_file, answer, url, main=main)
-    except UnreadableError as error:
-        return None, str(error)
-
-
 async def _parsed(answer: FetchResult, kind: Literal["index", "full"]) -> LlmsTxt:
     """Parse a file of a known kind; full text is not searched for entries unless it is short."""
     if kind == "full" and answer.size > SAMPLE_BYTES:
@@ -254,23 +244,23 @@ class _Cascade:
 
     async def read(self, answer: FetchResult, url: str, *, main: bool) -> LlmsTxt | None:
         """Classify an answer, record the outcome, and take in what the file holds."""
-        kind, reason = _classified(answer, url, main=main)
-        if kind is None:
+        file: LlmsTxt | None = None
+        try:
+            kind, reason = foreign.read(classify_file, answer, url, main=main)
+            if kind is not None:
+                file = await _parsed(answer, kind)
+        except UnreadableError as error:
+            reason = str(error)
+        if file is None:
             failed = answer.error is not None or answer.status != 200
             self.found.tried.append(Probe(url, "failed" if failed else "rejected", reason))
-            self.found.note_unreadable(answer)
-            return None
-        try:
-            file = await _parsed(answer, kind)
-        except UnreadableError as error:
-            self.found.tried.append(Probe(url, "rejected", str(error)))
             self.found.note_unreadable(answer)
             return None
         self.found.tried.append(Probe(url, "found"))
         if any(known.url == file.url for known in self.found.files):
             return None
         self.found.files.append(file)
-        if kind == "full":
+        if file.kind == "full":
             if self.options.full_text:
                 self.found.full_texts.append(FullText(answer.final_url, answer))
                 self.expect_pages()
@@ -287,14 +277,13 @@ class _Cascade:
         """Read the llms files the main file links, level by level, each level at once and each file
         once.
         """
-        cut: list[FilteredLink] = []
         seen = {main.url}
         read = [main]
         depth = 0
         while read:
             depth += 1
             seen.update(file.url for file in read)
-            level = self._linked(main, read, seen, depth, cut)
+            level = self._linked(main, read, seen, depth)
             if level and depth == 1:
                 them = "it" if len(level) == 1 else "them"
                 self.note(f"found {_number(len(level), 'linked llms.txt file')}, reading {them}")
@@ -307,31 +296,12 @@ class _Cascade:
             ]
             self.found.linked_files += level
             read = [file for file in files if file is not None]
-        self.found.cut += cut
-        self._warn_of_external()
         if self.found.linked_files:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
 
-    def _warn_of_external(self) -> None:
-        if external := self.found.external:
-            more = f" and {len(external) - 5} more" if len(external) > 5 else ""
-            examples = ", ".join(external[:5])
-            self.found.warnings.append(
-                f"llms files on other sites are not followed: {examples}{more}"
-            )
-
-    def _linked(
-        self,
-        main: LlmsTxt,
-        read: list[LlmsTxt],
-        seen: set[str],
-        depth: int,
-        cut: list[FilteredLink],
-    ) -> list[str]:
-        """Return the llms files that files of one level link, each once; add those left out to
-        `cut`.
-        """
+    def _linked(self, main: LlmsTxt, read: list[LlmsTxt], seen: set[str], depth: int) -> list[str]:
+        """Return the llms files that files of one level link, each once; note those left out."""
         level: list[str] = []
         entries = (entry for file in read for entry in file.entries if is_llms_url(entry.url))
         for entry in entries:
@@ -341,7 +311,7 @@ class _Cascade:
             if not same_site(entry.url, main.url):
                 self.found.external.append(entry.url)
             elif reason := self._reason_against(entry, main, depth, len(level)):
-                cut.append(FilteredLink(entry.url, reason))
+                self.found.cut.append(FilteredLink(entry.url, reason))
             else:
                 level.append(entry.url)
         return level

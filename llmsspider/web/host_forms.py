@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
-from math import ceil
 from typing import Any, Self, TypeVar, get_args
 from urllib.parse import urlsplit
 
@@ -56,9 +55,6 @@ MAX_MISSED = 3
 some.
 """
 
-NAMED_WORTH = 4
-"""Number of pages with a named Markdown URL that count as much as one found by its form."""
-
 MAX_NAMED_MISSED = 3
 """Number of named Markdown URLs that have to fail before one is guessed for a page without."""
 
@@ -96,11 +92,8 @@ class FormCounts:
 
     @property
     def is_closed(self) -> bool:
-        """True when guesses failed more often than they hit; named URLs count little for pages
-        without one.
-        """
-        worth = self.found + ceil(self.named / NAMED_WORTH)
-        return self.missed >= MAX_MISSED and self.missed > worth
+        """True when guesses failed more often than they hit; all named URLs count as one hit."""
+        return self.missed >= MAX_MISSED and self.missed > self.found + bool(self.named)
 
     @property
     def found(self) -> int:

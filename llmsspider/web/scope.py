@@ -194,9 +194,8 @@ def build_scope(
     block: Sequence[str] = (),
     above: str | None = None,
     evidence: Iterable[Section] = (),
-    asked: str = "",
 ) -> Scope:
-    """Fix the scope after discovery; `asked` is the URL that led to the start page."""
+    """Fix the scope after discovery."""
     section = _section(start_url, covering_file, evidence if kind == "auto" else ())
     if above is not None and section.path.startswith(above):
         section = Section(above, "")
@@ -205,18 +204,26 @@ def build_scope(
         name = host(url)
         if name != host(start_url) and same_site(url, start_url):
             elsewhere.setdefault(name, set()).add(directory(url))
-    language = tree_of(start_url).get("language")
-    unlocalized = directory(replaced(start_url, language, None)) if language else ""
     return Scope(
         kind=kind,
         start_url=start_url,
         section=section.path,
-        unlocalized=unlocalized if directory(asked) == unlocalized != "/" else "",
         why=section.why,
         allow=tuple(pattern for pattern in allow if not pattern.startswith("!")),
         block=(*block, *(pattern[1:] for pattern in allow if pattern.startswith("!"))),
         listed_directories={name: tuple(sorted(paths)) for name, paths in elsewhere.items()},
     )
+
+
+def unlocalized(asked: str, start_url: str) -> str:
+    """Return the directory of the URL that led to a start page by adding its language; "" of others.
+
+    >>> unlocalized("https://e.com/docs/", "https://e.com/en-US/docs/"), unlocalized("https://e.com/", "https://e.com/en/")
+    ('/docs/', '')
+    """
+    language = tree_of(start_url).get("language")
+    plain = directory(replaced(start_url, language, None)) if language else ""
+    return plain if directory(asked) == plain != "/" else ""
 
 
 def _section(start_url: str, covering_file: str | None, evidence: Iterable[Section]) -> Section:
