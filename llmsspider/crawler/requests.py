@@ -350,7 +350,7 @@ class EngineFetch(UsesRun):
             message = explained(error) if kind == "network" else str(error) or type(error).__name__
             return FetchResult(url, url, 0, {}, b"", error=kind, message=message)
         answer = _answer(url, response)
-        reasons = response.request.meta.get("redirect_reasons", ()) if response.request else ()
+        reasons = response.meta.get("redirect_reasons", ())
         if url == self.start_url and await self.memory.doubts_start(answer, reasons, self):
             why = (
                 f"it redirects to {answer.final_url}, which is believed when the next crawl meets"

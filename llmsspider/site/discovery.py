@@ -340,10 +340,9 @@ class _Cascade:
         """
         if any(full_text.url in self.found.linked_files for full_text in self.found.full_texts):
             return
-        directory = llmstxt.directory_url(self.found.discovered_file or self.page_url)
-        places = [directory] if self.found.discovered_file else [directory, urljoin(directory, "/")]
-        for place in dict.fromkeys(places):
-            url = urljoin(place, "llms-full.txt")
+        beside = self.found.discovered_file
+        places = [beside] if beside else [self.page_url, urljoin(self.page_url, "/")]
+        for url in dict.fromkeys(urljoin(place, "llms-full.txt") for place in places):
             if url in self.found.linked_files or self.session.is_unresponsive(url):
                 continue
             answer = await self.session.get(url, MAX_FULL_BYTES)
