@@ -128,7 +128,7 @@ class VectorIndex(IndexFile):
         hits = index.hits_where("TRUE")
         found = [(hit.id, known[hit.digest]) for hit in hits if hit.digest in known]
         if not found:
-            return index.hits({})
+            return Candidates()
         matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(
             len(found), -1
         )

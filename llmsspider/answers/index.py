@@ -357,8 +357,7 @@ class SourceIndex(IndexFile):
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}/"
-        rule: FragmentRule | None = self._kept(origin, lambda: proven_rule(self._proofs(origin)))
-        return rule
+        return self._kept(origin, lambda: proven_rule(self._proofs(origin)))
 
     def _proofs(self, origin: str) -> set[tuple[str, str]]:
         """Headings of pages of a host, each with its fragment."""

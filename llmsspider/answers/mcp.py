@@ -45,7 +45,7 @@ GONE_SECS = 0.5  # how often it is looked whether the client of a request has go
 REQUEST_CANCELLED = -32800  # the code of the Language Server Protocol
 WATCH_SECS = 2.0  # how often it is looked whether a crawl has ended
 
-DESTRUCTIVE = frozenset({"remove_source"})  # tools after which something is gone
+DESTRUCTIVE = "remove_source"  # the tool after which something is gone
 
 INSTRUCTIONS = (
     "Search and read documentation that was crawled to this machine. Start with search; read_page"
@@ -64,7 +64,7 @@ def make_server(libraries: Libraries, crawls: Sequence[Tool] = ()) -> MCPServer:
         _strict(getattr(unbound, name), partial(libraries.read, name), reading) for name in READING
     ]
     for tool in crawls:
-        is_destructive = tool.__name__ in DESTRUCTIVE
+        is_destructive = tool.__name__ == DESTRUCTIVE
         writing = ToolAnnotations(
             read_only_hint=False, destructive_hint=is_destructive, open_world_hint=True
         )

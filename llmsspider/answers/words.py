@@ -314,7 +314,6 @@ def corrected(
         term: get_close_matches(term.words[0], vocabulary, MAX_REPLACEMENTS, LEAST_LIKENESS)
         for term in unknown
         if len(term.words) == 1
-        and not term.required
         and len(term.words[0]) > 2
         and term.words[0].isalpha()
     }
