@@ -214,12 +214,8 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
 def _share(query: Query, page: PageSignals) -> float:
     """The factor for a page's score: below 1 for auxiliary pages such as changelogs."""
     names = words(f"{page.title} {page.url.rpartition('/')[2]}")
-    is_asked = (
-        _ASIDE.isdisjoint(names)
-        or not _NAMING.isdisjoint(query.plain_words)
-        or query.words.issuperset(words(page.title))
-    )
-    return 1.0 if is_asked else DEMOTED
+    is_asked = not _NAMING.isdisjoint(query.plain_words)
+    return 1.0 if is_asked or _ASIDE.isdisjoint(names) else DEMOTED
 
 
 @cache

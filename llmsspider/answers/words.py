@@ -313,9 +313,7 @@ def corrected(
     near = {
         term: get_close_matches(term.words[0], vocabulary, MAX_REPLACEMENTS, LEAST_LIKENESS)
         for term in unknown
-        if len(term.words) == 1
-        and len(term.words[0]) > 2
-        and term.words[0].isalpha()
+        if len(term.words) == 1 and len(term.words[0]) > 2 and term.words[0].isalpha()
     }
     terms = [
         new
