@@ -93,6 +93,29 @@ addEventListener('scroll', () => {{
 """
 """A list that goes on when it is scrolled to its end, and is lower than the window."""
 
+ENDS = f"""
+app.innerHTML = '<main style="height: 500px; overflow: auto"><h1>Ends</h1><p>{TEXT}</p><p id="end">End.</p></main>';
+let at = 0;
+const seen = new IntersectionObserver(async ([entry]) => {{
+  if (!entry.isIntersecting || at === 4) return;
+  const text = await (await fetch('/row/' + at++)).text();
+  end.insertAdjacentHTML('beforebegin', `<p style="min-height: 700px">${{text}}</p>`);
+}});
+seen.observe(end);
+"""
+"""A list that goes on when its end is seen, in a part with a scroll bar of its own."""
+
+ASKED = f"""
+app.innerHTML = '<main><h1>Asked</h1><p>{TEXT}</p>' + [0, 1, 2, 3].map(number =>
+  `<details name="one"><summary>Question ${{number}}</summary></details>`).join('') + '</main>';
+document.querySelectorAll('details').forEach((part, number) => {{
+  const answer = () => part.insertAdjacentHTML('beforeend', `<p>Answer ${{number}}.</p>`);
+  if (number < 2) part.addEventListener('toggle', () => setTimeout(answer, 200), {{once: true}});
+  else part.firstChild.addEventListener('click', answer, {{once: true}});
+}});
+"""
+"""Closed parts, of which one is open at a time: two that are filled when they are open, two by a click."""
+
 WORDS = f"""
 const labels = ['Mehr anzeigen', 'Voir plus', 'Cargar más', 'もっと見る', 'Read more', 'Show next 3', 'Expand all'];
 app.innerHTML = '<main><h1>Words</h1><p>{TEXT}</p>' + labels.map((label, number) =>
@@ -115,6 +138,10 @@ app.append(frame);
 TOLD = """
 app.innerHTML = '<nav>Frames</nav><iframe src="/tells.html" hidden></iframe><main>Chargement</main>';
 addEventListener('message', event => { app.lastChild.innerHTML = event.data });
+"""
+
+HOLDS = """
+app.innerHTML = '<nav>Frames</nav><object data="/told.html"></object><embed type="text/html" src="/held.html">';
 """
 
 FRAMED = """
@@ -143,6 +170,7 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
         "chosen": CHOSEN,
     }
     scripts |= {"scrolls": SCROLLS, "words": WORDS, "written": WRITTEN, "told": TOLD}
+    scripts |= {"ends": ENDS, "asked": ASKED, "holds": HOLDS}
     links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
     setup = "const app = document.getElementById('app');"
     site = serve(
@@ -153,6 +181,8 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
             "/outer.html": "<iframe src='/frame.html'></iframe>",
             "/frame.html": "<style>.alert { display: none }</style><div class='alert'><h1>No preview</h1>"
             f"</div><div><h1>Button</h1><p>{TEXT}</p></div>",
+            "/told.html": f"<h1>Object</h1><p>{TEXT}</p>",
+            "/held.html": f"<p>Embedded.</p><p>{TEXT}</p>",
             "/tells.html": f"<script>parent.postMessage('<h1>Told</h1><p>{TEXT}</p>', '*')</script>",
             **{f"/row/{number}": f"Row {number}." for number in range(4)},
             **{
@@ -179,6 +209,12 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     assert [f"Row {number}." in documents["/scrolls"]["content"] for number in range(4)] == [
         True
     ] * 4
+    assert [f"Row {number}." in documents["/ends"]["content"] for number in range(4)] == [True] * 4
+    assert [f"Answer {number}." in documents["/asked"]["content"] for number in range(4)] == (
+        [True] * 4
+    )
+    assert documents["/holds"]["content"].startswith("# Object\n\nText of a page")
+    assert "\n\nEmbedded.\n\nText of a page" in documents["/holds"]["content"]
     words = documents["/words"]["content"]
     assert [f"Opened by {number}." in words for number in range(9)] == [True] * 8 + [False]
     assert "### All ships\n\n`GET /ships`\n" in documents["/given"]["content"]
@@ -196,6 +232,24 @@ WAYS = {
           .then(() => {{ app.innerHTML = `{DRAWN}` }})
     """,
     "closed": f"app.attachShadow({{mode: 'closed'}}).innerHTML = `<main>{DRAWN}</main>`",
+    "declared": f"""
+        app.setHTMLUnsafe('<x-page><template shadowrootmode="closed"><main></main></template></x-page>');
+        customElements.define('x-page', class extends HTMLElement {{
+          constructor() {{
+            super();
+            this.attachInternals().shadowRoot.querySelector('main').innerHTML = `{DRAWN}`;
+          }}
+        }});
+    """,
+    "template": f"""
+        app.innerHTML = `<main><h1>{{{{ title }}}}</h1><p>{TEXT}</p></main>`;
+        setTimeout(() => {{ app.innerHTML = `{DRAWN}` }}, 1500)
+    """,
+    "frame": f"""
+        requestAnimationFrame = call => setTimeout(call, 1200);
+        app.innerHTML = `<main><h1>Frame</h1><p>{TEXT}</p></main>`;
+        requestAnimationFrame(() => {{ app.innerHTML = `{DRAWN}` }})
+    """,
     "fragt": f"""
         app.innerHTML = '<p>Wir verwenden Cookies.</p><button>Alle akzeptieren</button>';
         app.querySelector('button').onclick = () => {{ app.innerHTML = `{DRAWN}` }}
@@ -245,7 +299,8 @@ if (!at) location.replace('/?path=/docs/intro--docs');
 document.body.innerHTML = `<style>.css-1 { position: absolute; width: 1px; height: 1px; overflow: hidden }</style><header><nav><a href="/?path=/docs/intro--docs">Introduction</a>
   <button aria-controls="button--docs button--primary" aria-expanded="false">Button</button><div></div></nav></header>
   <section role="toolbar"><h2 class="css-1">Toolbar</h2></section>
-  <main><h2 class="css-1">Preview area</h2><a class="css-1" href="#intro--docs">Skip to sidebar</a><iframe></iframe></main>`;
+  <main><h2 class="css-1">Preview area</h2><a class="css-1" href="#intro--docs">Skip to sidebar</a>
+  <a style="position: absolute; transform: translateY(-100px)" href="#intro--docs">Skip to the menu</a><iframe></iframe></main>`;
 document.querySelector('button').onclick = () => {
   document.querySelector('button + div').innerHTML = `<a id="button--docs" href="/?path=/docs/button--docs">Docs</a>
     <a id="button--primary" href="/?path=/story/button--primary">Primary</a>`;

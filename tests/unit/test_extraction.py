@@ -258,6 +258,7 @@ SHELLS = {
     "short real page with scripts": ("<main><h1>Gone</h1><p>This page was moved to the new manual.</p></main><script src='a.js'></script>", False),
     "a frame": ("<main><h1>Report</h1><p>Was this page helpful? Thanks for your answer!</p><iframe src='report.html'></iframe></main><script src='a.js'></script>", True),
     "a video": ("<main><h1>Report</h1><p>Was this page helpful? Thanks for your answer!</p><iframe src='https://example.com/v'></iframe></main><script src='a.js'></script>", False),
+    "a text in a frame": ("<nav>Home</nav><main><iframe srcdoc='<p>Text</p>'></iframe></main>", True),
     "rendered": (f"<div id='root'><p>{'word ' * 60}</p></div><script src='a.js'></script>", False),
 }  # fmt: skip
 

@@ -135,6 +135,17 @@ def test_frames_lead_on_and_the_words_for_old_browsers_are_no_content():
     ]
 
 
+def test_pages_in_frames_of_a_page_without_text_are_found():
+    frames = (
+        "<iframe src='one.htm'></iframe><object data='two.htm'></object><embed src='three.htm'>"
+    )
+    page = converted(f"<nav><a href='/'>Home</a></nav><main>{frames}</main>")
+    assert page.follow[1:] == [
+        f"https://widget.example.org/manual/{name}.htm" for name in ("one", "two", "three")
+    ]
+    assert len(converted(f"<main><h1>T</h1>{PROSE * 3}{frames}</main>").follow) == 0
+
+
 def test_comments_and_related_articles_are_no_content():
     body = f"""<main><h1>T</h1>{PROSE}<section class="related-articles"><h3>Related</h3><a href="/a">A</a></section>
     <div id="comments"><h2>2 comments</h2><p>I like it.</p></div></main>"""

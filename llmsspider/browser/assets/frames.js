@@ -1,18 +1,21 @@
 // The frames of a page that shows next to nothing besides: loads them (step `enter`), opens their closed parts (`open`), or
 // puts their text in their place (`read`). What a frame's own style hides is left out. Returns how many.
 (step, most, enough) => {
-  const frames = [...document.querySelectorAll('iframe')];
   if (step === 'enter') {
     const copy = (document.querySelector('main') ?? document.body)?.cloneNode(true);
     copy?.querySelectorAll('nav, header, footer, aside, script, style, noscript').forEach(part => part.remove());
     if (!copy || copy.textContent.trim().length >= enough) return 0;
-    const own = frames.filter(frame => new URL(frame.src, location.href).origin === location.origin).slice(0, most);
+    for (const part of document.querySelectorAll(':is(object[data], embed[src]):not([type]:not([type="text/html"]))')) {
+      part.replaceWith(Object.assign(document.createElement('iframe'), {src: part.data ?? part.src}));
+    }
+    const own = [...document.querySelectorAll('iframe')].filter(frame => new URL(frame.src, location.href).origin === location.origin).slice(0, most);
     for (const frame of own) {
       frame.removeAttribute('sandbox');
       if (frame.src && !frame.srcdoc) frame.src = frame.src;
     }
     return own.length;
   }
+  const frames = [...document.querySelectorAll('iframe')];
   if (step === 'open') {
     const closed = frames.flatMap(frame => [...(frame.contentDocument?.querySelectorAll('button[aria-expanded="false"]') ?? [])])
       .filter(button => !button.closest('nav, header, footer, aside, form, [role="dialog"]'));

@@ -17,6 +17,12 @@
   };
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (options) { return attach.call(this, {...options, mode: 'open'}); };
+  const internals = HTMLElement.prototype.attachInternals;
+  HTMLElement.prototype.attachInternals = function () {  // a closed root that the HTML declares
+    const found = internals.call(this);
+    if (found.shadowRoot && !this.shadowRoot) Object.defineProperty(this, 'shadowRoot', {value: found.shadowRoot});
+    return found;
+  };
   if (navigator.serviceWorker) {
     const worker = Object.assign(new EventTarget(), {state: 'activated', scriptURL: '', postMessage() {}});
     const registration = Object.assign(new EventTarget(), {

@@ -1,6 +1,6 @@
 // Returns address, number of elements and of characters of text, and whether something may draw what is missing: a
-// socket of the last two seconds, or a timer where the page shows less than `enough`, or what it showed before its
-// scripts.
+// socket without a message or the frame after a change, for two seconds; `{{ title }}` as the headline, for five; a timer
+// where the page shows less than `enough`, or what it showed before its scripts.
 enough => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
@@ -13,8 +13,17 @@ enough => {
   for (const frame of document.querySelectorAll('iframe')) {
     elements += frame.contentDocument?.querySelectorAll('*').length ?? 0;
   }
+  const isTemplate = /^\s*\{\{[^{}]+\}\}\s*$/.test(document.querySelector('h1')?.textContent);
   const isBegun = shown >= enough && shown !== document.llmsspiderShown;
-  const sockets = [...(document.llmsspiderSilent?.values() ?? [])];
-  const isDue = sockets.some(since => performance.now() - since < 2000) || (!isBegun && document.llmsspiderTimers?.size > 0);
+  const seen = `${elements} ${shown}`;
+  if (seen !== document.llmsspiderSeen) {
+    document.llmsspiderSeen = seen;
+    document.llmsspiderFrame = performance.now() + 2000;
+    requestAnimationFrame(() => { document.llmsspiderFrame = 0; });
+  }
+  if (isTemplate) document.llmsspiderTemplate ??= performance.now() + 5000;
+  const ends = [...(document.llmsspiderSilent?.values() ?? [])].map(since => since + 2000);
+  ends.push(document.llmsspiderFrame, isTemplate ? document.llmsspiderTemplate : 0);
+  const isDue = ends.some(end => performance.now() < end) || (!isBegun && document.llmsspiderTimers?.size > 0);
   return [location.href, elements, shown, isDue];
 }

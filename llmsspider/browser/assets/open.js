@@ -55,6 +55,10 @@
   state.rounds += 1;
   const from = scrollY;
   scrollBy({top: innerHeight, behavior: 'instant'});
+  const goesOn = part => part.scrollHeight > part.scrollTop + part.clientHeight + 1 && part.clientHeight > 0;
+  const inner = [...document.querySelectorAll('body *')]  // parts with a scroll bar of their own
+    .filter(part => goesOn(part) && !part.closest(`${besides}, pre, textarea`) && /auto|scroll/.test(getComputedStyle(part).overflowY));
+  for (const part of inner) part.scrollBy({top: Math.max(part.clientHeight, 4000), behavior: 'instant'});
   if (scrollY === from) document.dispatchEvent(new Event('scroll', {bubbles: true}));  // as a lower window would
   const more = new RegExp('^[^\\p{L}\\d]*(?:(?:load|show|view|see|expand|read) (?:(?:the )?(?:next )?\\d+|more|all)\\b.{0,30}|more(?: \\w+)?'
     + '|(?:mehr|weitere|alle) \\p{L}+|(?:voir|afficher|charger) plus|(?:cargar|ver|mostrar|carregar) m[áa]i?s|carica altr[oi]|mostra altro'
@@ -68,10 +72,17 @@
     ...buttons.filter(button => button.getAttribute('aria-expanded') === 'false' && !state.done.has(button)
       && !document.getElementById(button.getAttribute('aria-controls'))?.textContent.trim()),
   ].slice(0, most);
-  for (const details of document.querySelectorAll('details:not([open])')) {
-    if (!details.closest(besides)) details.open = true;
+  const closed = [...document.querySelectorAll('details:not([open])')].filter(part => !(part.closest(besides) || state.done.has(part)));
+  const summaryOf = part => part.querySelector(':scope > summary');
+  const empty = closed.filter(part => part.textContent.trim() === (summaryOf(part)?.textContent.trim() ?? ''));
+  for (const part of closed) {
+    state.done.add(part);
+    part.removeAttribute('name');  // it would close the others
+    summaryOf(part)?.click();
+    part.open ||= !summaryOf(part);
   }
-  if (!chosen.length && scrollY === from) {  // nothing else is left
+  const count = chosen.length + empty.length + inner.length + (scrollY > from);
+  if (!count) {  // nothing else is left
     const isFree = element => shows(element) && !element.disabled && !element.closest(besides) && !state.done.has(element);
     const choices = [...document.querySelectorAll('select:not([multiple])')].filter(isFree).map(select => [
       select, [...select.options].filter(option => !option.disabled), select.selectedOptions[0],
@@ -94,5 +105,5 @@
     }
   }
   for (const element of chosen) { state.done.add(element); element.click(); }
-  return [chosen.length + (scrollY > from), 0];
+  return [count, 0];
 }

@@ -9,7 +9,11 @@ deepest => {
   for (const part of beside) { part.hidden = true; part.setAttribute('role', 'dialog'); }
   for (const part of document.querySelectorAll('h2, h3, h4, h5, h6, a[href^="#"]')) {
     const isTiny = part.offsetWidth <= 1 && part.offsetHeight <= 1 && part.getClientRects().length > 0;
-    if (isTiny || (!part.closest('h1, h2, h3, h4, h5, h6') && getComputedStyle(part).opacity === '0')) part.classList.add('sr-only');
+    const {opacity, position} = getComputedStyle(part);
+    const {bottom, right} = part.getBoundingClientRect();
+    const isOutside = /absolute|fixed/.test(position) && (bottom + scrollY < 0 || right + scrollX < 0);
+    const isUnseen = opacity === '0' || isOutside;
+    if (isTiny || (isUnseen && !part.closest('h1, h2, h3, h4, h5, h6'))) part.classList.add('sr-only');
   }
   if (Object.keys(window).some(name => name.startsWith('__STORYBOOK_'))) {
     const isStory = link => /[?&](?:id=|path=\/story\/)/.test(link.search) && !/viewMode=docs/.test(link.search);

@@ -47,13 +47,16 @@ def read_page(root: _Element, source: Source, url: str, growth: Growth) -> tuple
     own = text_size(root, *_AROUND)
     is_empty = (size <= SHELL_TEXT and _ROOTS(root)) or (own <= SHELL_TEXT and _FRAMES(root))
     is_bare = own <= LEAST_TEXT or is_empty
-    meta.is_shell = meta.is_template or (has_scripts and is_bare)
+    is_drawn = has_scripts or bool(_HOLDS_FRAME(root))
+    meta.is_shell = meta.is_template or (is_drawn and is_bare)
     if has_scripts and not meta.is_shell:
         meta.mounts = empty_elements(root)
     read_apis(meta, root, source, joiner)
     if source.may_hold(b"#/", b"#!", b"data-llmsspider-route"):
         meta.routes = _routes(root, joiner)
     follow = _follow_links(root, joiner, source)
+    if own <= SHELL_TEXT and not meta.is_shell:
+        follow += joiner.on_web(_FRAMED(root))
     if meta.is_template:  # addresses that it makes of its data are none yet
         meta.routes = list(filterfalse(_IN_BRACES.search, meta.routes))
         follow = list(filterfalse(_IN_BRACES.search, follow))
@@ -299,7 +302,12 @@ _ROOTS = XPath(
     f"boolean(//*[{_MOUNT}][not(normalize-space())] | //app-root | //redoc | //rapi-doc |"
     " //elements-api)"
 )
-_FRAMES = XPath("boolean(//main//iframe[@src and not(contains(@src, '//'))])")
+_FRAMES = XPath(
+    "boolean(//main//iframe[@srcdoc or (@src and not(contains(@src, '//')))] | //main//object[@data]"
+    " | //main//embed[@src])"
+)
+_FRAMED = strings_of("//iframe[not(@srcdoc)]/@src | //object/@data | //embed/@src")
+_HOLDS_FRAME = XPath("boolean(//iframe[@srcdoc])")
 _SHOWN_FILES = strings_of("//zero-md/@src | //md-block/@src | //wc-markdown/@src")
 _NO_TEXT = frozenset({"script", "style", "noscript", "template", "svg", "title", "head"})
 _TEMPLATES = strings_of(
