@@ -320,8 +320,8 @@ class EngineFetch(UsesRun):
         robots = await self._robots(url)
         if robots is not None:
             return robots
-        if url != self.start_url and self._passes_over(url):
-            self.site.answers_404 = True
+        if url != self.start_url and (how := self._passes_over(url)):
+            self._learn_absent(url, how)
             return FetchResult(
                 url, url, 404, error="not_found", message="it was not there in earlier crawls"
             )
@@ -360,9 +360,15 @@ class EngineFetch(UsesRun):
         self._learn(answer, response)
         return answer
 
-    def _passes_over(self, url: str) -> bool:
+    def _passes_over(self, url: str) -> str:
         looks = self._looks_for_files or (self._looks_for_llms_files and is_llms_url(url))
-        return not looks and self.memory.passes_over(url)
+        return "" if looks else self.memory.passes_over(url)
+
+    def _learn_absent(self, url: str, how: str) -> None:
+        if how == "shell":
+            self.learned.shells.learn_false(url)
+        else:
+            self.site.answers_404 = True
 
     def witnessed(self, found: Sequence[Witness]) -> None:
         """Look for llms files that were absent lately if the witnesses say that the site is another
@@ -388,13 +394,15 @@ class EngineFetch(UsesRun):
     def _learn(self, answer: FetchResult, response: Response) -> None:
         """Take in what an answer says of the site; a large body is kept on disk."""
         body = answer.body
-        self.memory.note_file(answer.url, answer.status)
-        self.site.answers_404 |= answer.status in MISSING
+        how = "absent" if answer.status in MISSING else ""
         if answer.url == self.start_url:
             self._learn_start_page(answer)
             self.start_response = response
         elif self.start_response is not None and body == self.start_response.body:
-            self.learned.shells.learn_false(answer.url)
+            how = "shell"
+        if how:
+            self.memory.note_absent(answer.url, how)
+            self._learn_absent(answer.url, how)
         if answer.ok and answer.content_type in HTML_TYPES and is_llms_url(answer.url):
             self.false_answer = answer
         if len(body) >= SPOOLED_BYTES:
@@ -403,9 +411,12 @@ class EngineFetch(UsesRun):
 
     def _learn_start_page(self, answer: FetchResult) -> None:
         url = answer.final_url
-        is_other = self.readings.start_page(answer.body, url) is None and not self.known.same_body(
-            page_key(url), url, raw_hash(answer.body)
+        body_hash = raw_hash(answer.body)
+        drawn = self.learned.drawn.of(url)
+        is_as_before = self.known.same_body(page_key(url), url, body_hash) or (
+            drawn is not None and drawn.html == body_hash
         )
+        is_other = self.readings.start_page(answer.body, url) is None and not is_as_before
         has_validators = not {"etag", "last-modified"}.isdisjoint(answer.headers)
         self._looks_for_llms_files = is_other  # one without validators may never be the same
         self._looks_for_files = b"llms" in answer.body or (is_other and has_validators)

@@ -28,7 +28,6 @@ from llmsspider.site.discovered import Fetch, FetchResult
 from llmsspider.site.llmstxt import directory_url, is_llms_url
 from llmsspider.site.llmstxt_parser import LlmsTxt
 from llmsspider.store import RunRecord, SourceRecord
-from llmsspider.web.outcomes import MISSING
 from llmsspider.web.rights import SiteRights
 from llmsspider.web.urls import directory, host, page_key
 
@@ -119,9 +118,9 @@ class Doubts:
         doubted = (what.partition(" ") for what, _ in self._before.values())
         return {bytes.fromhex(target) for reason, _, target in doubted if reason == "moved"}
 
-    def number(self, key: bytes) -> int:
-        """Return in how many runs in a row before this one an odd answer came."""
-        return self._before.get(key.hex(), ("", 0))[1]
+    def last(self, key: bytes) -> tuple[str, int]:
+        """Return the odd answer of runs before this one, and in how many in a row it came."""
+        return self._before.get(key.hex(), ("", 0))
 
     def to_keep(
         self, *, complete: bool, listed: bool = True, seen: Set[str] = frozenset()
@@ -308,26 +307,24 @@ class SourceMemory(UsesRun):
             if not self.is_accepted(page_key(file) + b"list", "no list", LOST_LIST_RUNS):
                 self.unread(file)
 
-    def passes_over(self, file: str) -> bool:
-        """Say whether a file that discovery looks for is left out in this run: it was not there
-        lately.
+    def passes_over(self, file: str) -> str:
+        """Return how a file that discovery looks for was not there lately (`note_absent`), where it
+        is left out in this run; '' where it is not.
         """
         key = page_key(file) + b"absent"
         every = LLMS_ASKED_AGAIN if is_llms_url(file) else ASKED_AGAIN
         is_due = (int.from_bytes(key[:4]) + self.known.number) % every == 0
-        if (
-            self.arguments.full
-            or not self.config.revisit
-            or is_due
-            or self.doubts.number(key) < ABSENT_RUNS
-        ):
-            return False
-        return self.doubts.again(key, "absent") > 0
+        how, runs = self.doubts.last(key)
+        if self.arguments.full or not self.config.revisit or is_due or runs < ABSENT_RUNS:
+            return ""
+        self.doubts.again(key, how)
+        return how
 
-    def note_file(self, file: str, status: int) -> None:
-        """Note the status of the answer for a file that discovery looks for."""
-        if status in MISSING:
-            self.doubts.again(page_key(file) + b"absent", "absent")
+    def note_absent(self, file: str, how: str) -> None:
+        """Note that a file that discovery looks for is not there: `absent`, or the start page came
+        in its place (`shell`).
+        """
+        self.doubts.again(page_key(file) + b"absent", how)
 
     async def doubts_start(
         self, answer: FetchResult, statuses: Sequence[object], fetch: Fetch

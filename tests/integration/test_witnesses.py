@@ -166,6 +166,25 @@ def test_a_night_is_what_the_index_names_and_a_sample(begun, run_crawl):
     assert "not requested" not in outcome.log
 
 
+def test_files_in_whose_place_the_start_page_comes_are_requested_in_few_nights(serve, run_crawl):
+    text = "The server of the kit answers each address that it does not have with its first page."
+    site = serve({})
+    site.pages["/p/"] = (
+        "<main><h1>Part</h1><p>A part of the kit, with a text of its own.</p></main>"
+    )
+    site.etags = True
+    site.missing = f"<main><h1>Kit</h1><p>{text}</p><a href='/p/'>Part</a></main>"
+    files = {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"}
+    asked = []
+    for _ in range(6):
+        begin = len(site.requests)
+        outcome = run_crawl(f"{site.url}/")
+        asked.append(files & {one.path for one in site.requests[begin:]})
+        assert set(outcome.by_path(site.url)) == {"/", "/p/"}
+    assert asked[:3] == [files] * 3
+    assert sum(map(len, asked[3:])) in {3, 4}, "llms files once in three nights, others in ten"
+
+
 def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     serve, run_crawl, tmp_path
 ):
