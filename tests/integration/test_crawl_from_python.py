@@ -29,13 +29,6 @@ MARK = "LLMSSPIDER_TEST_MARK"
 
 
 @pytest.fixture
-def quick(monkeypatch, quick_children):
-    """Crawls find their imports made; those of the other tests begin as a user's do."""
-    name = "llmsspider.api.crawls.CHILD"
-    monkeypatch.setattr(name, quick_children[name])
-
-
-@pytest.fixture
 def crawls(tmp_path, monkeypatch):
     """Return the ids of the processes whose environment is that of this test, apart from this one."""
     monkeypatch.setenv(MARK, str(tmp_path))
@@ -71,7 +64,7 @@ def large(number: int) -> dict[str, str]:
     return {**PLAIN, "/": html("Home", links), **pages}
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_crawls")
 def test_documents_then_changes_then_how_it_went(serve, tmp_path, monkeypatch):
     """Objects with the fields of a feed's row, those of a pipeline too; a second crawl gives changes and tombstones."""
     monkeypatch.chdir(tmp_path)
@@ -229,7 +222,7 @@ def test_a_crawl_that_is_killed_is_an_error(serve, crawls):
     assert got and loop.exit_code == -9 and not loop.complete
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_crawls")
 def test_one_page(serve):
     site = serve(PLAIN)
     document = llmsspider.page(f"{site.url}/guide/intro.html", settings=LOCAL)
@@ -238,7 +231,7 @@ def test_one_page(serve):
         llmsspider.page(f"{site.url}/none", settings=LOCAL)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_crawls")
 def test_mistakes_are_the_named_errors(serve, tmp_path):
     site = serve({})
     for wrong, error, said in (
@@ -255,7 +248,7 @@ def test_mistakes_are_the_named_errors(serve, tmp_path):
             wrong()
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick_crawls")
 def test_what_is_stored_of_a_folder_or_source(serve, tmp_path, monkeypatch):
     """By the folder that `llmsspider URL -o` wrote, the store of a loop, or the name of the source."""
     monkeypatch.chdir(tmp_path)

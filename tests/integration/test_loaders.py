@@ -30,6 +30,7 @@ LISTED = {
 EDITED = html("Intro", "<p>How to begin, told anew.</p>")
 
 
+@pytest.mark.usefixtures("quick_crawls")
 def test_an_index_of_langchain_follows_the_site(serve, tmp_path):
     """Added, skipped, deleted: an edit, a page that fails, one that is gone; of the crawl, in a loop, of the folder."""
     site, store = serve(dict(LISTED)), tmp_path / "pages"

@@ -64,7 +64,7 @@ def server_words(folder: Path, *more: str) -> list[str]:
 
 @asynccontextmanager
 async def over_stdio(
-    folder: Path, *more: str, said: list[str] | None = None
+    python: str, folder: Path, *more: str, said: list[str] | None = None
 ) -> AsyncIterator[ClientSession]:
     """A session with a server of its own; `said` takes the kinds of what it says unasked."""
     from mcp import ClientSession, StdioServerParameters
@@ -72,7 +72,7 @@ async def over_stdio(
 
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     server = StdioServerParameters(
-        command=sys.executable, args=server_words(folder, *more), env=environment, cwd=str(folder)
+        command=python, args=server_words(folder, *more), env=environment, cwd=str(folder)
     )
 
     async def hear(message: Any) -> None:
@@ -102,7 +102,7 @@ async def refusal(session: ClientSession, tool: str, **arguments: Any) -> str:
 
 
 def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
-    serve: Callable[[dict[str, Page]], Site], tmp_path: Path
+    serve: Callable[[dict[str, Page]], Site], quick_python: str, tmp_path: Path
 ):
     pages = dict(PAGES)
     site = serve(pages)
@@ -116,7 +116,7 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
                 await asyncio.sleep(0.1)
 
     async def first() -> None:
-        async with over_stdio(tmp_path, "--allow-crawl") as session:
+        async with over_stdio(quick_python, tmp_path, "--allow-crawl") as session:
             tools = await session.list_tools()
             # 1,500 tokens
             assert len(tools.model_dump_json(by_alias=True, exclude_none=True)) < 6000
@@ -189,7 +189,7 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
 
     async def second() -> None:
         said: list[str] = []
-        async with over_stdio(tmp_path, "--allow-crawl", said=said) as session:
+        async with over_stdio(quick_python, tmp_path, "--allow-crawl", said=said) as session:
             listed = (await answer(session, "list_sources"))[1]["sources"]
             assert [one["name"] for one in listed] == ["docs", "lost"]
             before, _ = (await session.list_resources()).resources
@@ -235,13 +235,16 @@ def test_a_client_adds_a_site_searches_it_reads_on_and_sees_what_changed(
 
 
 def test_over_http_with_a_token_and_checked_hosts(
-    serve: Callable[[dict[str, Page]], Site], run_crawl: Callable[..., Outcome], tmp_path: Path
+    serve: Callable[[dict[str, Page]], Site],
+    run_crawl: Callable[..., Outcome],
+    quick_python: str,
+    tmp_path: Path,
 ):
     assert run_crawl(serve(PAGES).url, arguments={"source": "docs"}).exit_code == 0
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LLMSSPIDER_MCP_TOKEN": "secret"}
-    words = [sys.executable, *server_words(tmp_path, "--http", f"127.0.0.1:{port}")]
+    words = [quick_python, *server_words(tmp_path, "--http", f"127.0.0.1:{port}")]
     with subprocess.Popen(
         words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as server:
@@ -380,7 +383,7 @@ def test_the_lines_for_a_client_start_this_server(
     assert f"LLMS_DATA_DIR={resolve_data_dir()}" in capsys.readouterr().out
 
 
-def test_no_lines_are_printed_that_cannot_start(tmp_path: Path):
+def test_no_lines_are_printed_that_cannot_start(quick_python: str, tmp_path: Path):
     words = ["mcp", "--print-config", "cursor", "-s", f"LLMS_DATA_DIR={tmp_path}"]
     code = "import sys; {0}; from llmsspider.cli.main import main; sys.exit(main({1!r}))"
     without = "sys.modules['mcp'] = None"
@@ -389,7 +392,7 @@ def test_no_lines_are_printed_that_cannot_start(tmp_path: Path):
         (without, 2, "pip install"),
     ):
         done = subprocess.run(
-            [sys.executable, "-c", code.format(begin, words)],
+            [quick_python, "-c", code.format(begin, words)],
             capture_output=True,
             text=True,
             cwd=ROOT,

@@ -25,6 +25,7 @@ def titles(content: str) -> list[str]:
     return re.findall(r"^# (.+)$", content, flags=re.MULTILINE)
 
 
+@pytest.mark.usefixtures("quick_crawls")
 def test_content_and_graph_of_a_small_site(serve):
     site = serve(
         {
@@ -42,6 +43,7 @@ def test_content_and_graph_of_a_small_site(serve):
     assert {(node["status"], node["error"]) for node in nodes.values()} == {("completed", None)}
 
 
+@pytest.mark.usefixtures("quick_crawls")
 def test_depth_1_leaves_out_what_lies_two_links_away(serve):
     site = serve({"/": page("A", "b.html"), "/b.html": page("B", "c.html"), "/c.html": page("C")})
     content, graph = llmsspider.resolve(f"{site.url}/", depth=1, settings=LOCAL)
@@ -49,12 +51,14 @@ def test_depth_1_leaves_out_what_lies_two_links_away(serve):
     assert len(graph["nodes"]) == 2
 
 
+@pytest.mark.usefixtures("quick_crawls")
 def test_a_root_that_is_not_there_is_a_clear_error(serve):
     site = serve({})
     with pytest.raises(ResolveError, match=r"nothing was obtained from .*404"):
         llmsspider.resolve(f"{site.url}/", settings=LOCAL)
 
 
+@pytest.mark.usefixtures("quick_crawls")
 def test_with_a_store_the_second_call_fetches_only_what_changed(serve, tmp_path):
     site = serve({"/": page("A", "b.html"), "/b.html": page("B")})
     site.etags = True

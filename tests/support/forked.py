@@ -99,12 +99,17 @@ def run_module(name: str, *arguments: str) -> None:
     runpy.run_module(name, run_name="__main__")
 
 
-def run_with(constants: dict[str, Any], name: str, *arguments: str) -> None:
-    """Be `python -m NAME ARGUMENTS` where constants of the project have other values than usual."""
+def set_constants(constants: dict[str, Any]) -> None:
+    """Give constants of the project, by their paths, other values than usual."""
     for path, value in constants.items():
         module, _, constant = path.rpartition(".")
         assert hasattr(importlib.import_module(module), constant)
         setattr(sys.modules[module], constant, value)
+
+
+def run_with(constants: dict[str, Any], name: str, *arguments: str) -> None:
+    """Be `python -m NAME ARGUMENTS` with these constants."""
+    set_constants(constants)
     run_module(name, *arguments)
 
 

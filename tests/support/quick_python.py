@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked import ROOT, fork
+from forked import ROOT, fork, set_constants
 
 from llmsspider.api.crawl_process import CRAWL
 from llmsspider.api.crawls import CHILD
@@ -55,6 +55,7 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = fork(
         serve,
         str(address),
+        children(str(program)),
         cwd=folder,
         stdout=folder / "stdout",
         stderr=folder / "stderr",
@@ -67,22 +68,35 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.kill()
 
 
-@pytest.fixture(scope="session")
-def quick_children(quick_python: str) -> dict[str, Any]:
-    """The constants of the project (`run_with`) where that program is what it starts crawls with.
-
-    For tests whose crawls are not killed: the fork ends a moment after the program.
-    """
+def children(program: str) -> dict[str, Any]:
+    """The constants of the project (`run_with`) where a program is what it starts crawls with."""
     return {
-        "sys.executable": quick_python,
-        "llmsspider.api.crawls.CHILD": [quick_python, *CHILD[1:]],
-        "llmsspider.cli.crawl_processes.CRAWL": [quick_python, *CRAWL[1:]],
-        "llmsspider.commands.sync.PROCESS": (quick_python, *PROCESS[1:]),
+        "sys.executable": program,
+        "llmsspider.api.crawls.CHILD": [program, *CHILD[1:]],
+        "llmsspider.cli.crawl_processes.CRAWL": [program, *CRAWL[1:]],
+        "llmsspider.commands.sync.PROCESS": (program, *PROCESS[1:]),
     }
 
 
-def serve(address: str) -> None:
-    """Fork for each call, until this process is killed."""
+@pytest.fixture(scope="session")
+def quick_children(quick_python: str) -> dict[str, Any]:
+    """The constants of the project where what it starts finds its imports made.
+
+    For tests whose crawls are not killed: the fork ends a moment after the program.
+    """
+    return children(quick_python)
+
+
+@pytest.fixture
+def quick_crawls(monkeypatch: pytest.MonkeyPatch, quick_children: dict[str, Any]) -> None:
+    """The crawls that this process starts find their imports made."""
+    name = "llmsspider.api.crawls.CHILD"
+    monkeypatch.setattr(name, quick_children[name])
+
+
+def serve(address: str, constants: dict[str, Any]) -> None:
+    """Fork for each call, until this process is killed; the constants are those of what the calls start."""
+    set_constants(constants)
     listener = socket.socket(socket.AF_UNIX)
     beginning = f"{address}-"
     listener.bind(beginning)
