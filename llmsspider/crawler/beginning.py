@@ -65,10 +65,9 @@ from llmsspider.web.page_forms import (
     HTML_TYPES,
     is_markdown_url,
     page_candidates,
-    page_form_of,
 )
 from llmsspider.web.trees import replaced, same_language, tree_of
-from llmsspider.web.urls import host, identity, loose_key, page_key, usable
+from llmsspider.web.urls import host, identity, loose_key, page_key, usable, without_fragment
 
 logger = logging.getLogger(__name__)
 
@@ -217,10 +216,11 @@ async def _learn_page_form(phase: Phase, discovery: Discovery, start_page: Page)
     if markdown_url is None:
         return
     candidates = page_candidates(markdown_url)
+    form_of = {page: form for form, page in candidates.items()}
     for url in sorted(candidates.values(), key=lambda url: url != candidates.get("bare")):
         answer = await phase.fetch(url, accept=HTML_ACCEPT)
         is_page = answer.ok and answer.content_type in HTML_TYPES
-        named = page_form_of(markdown_url, answer.final_url)
+        named = form_of.get(without_fragment(answer.final_url))
         forms = phase.site.forms_of(markdown_url)
         if is_page and named is not None:
             forms.page_form = named

@@ -79,15 +79,19 @@ class SiteKnowledge:
         self._start = identity(start.final_url)
         self._sections = {}
         self._learn_addresses(start, links, listed, in_files)
-        own = {host(url) for url in links if is_markdown_url(url)}
-        if not discovery.files and host(start.final_url) not in own:
-            self.forms_of(start.final_url).leave(UNNAMED)
+        if not discovery.files:
+            self._leave_guesses(start.final_url, links)
         if discovery.start_entry is not None:
             self.entries[self._start] = discovery.start_entry
         if discovery.start_listed:
             self.listed.add(self._start)
         for seed in discovery.seeds:
             self.enter(seed)
+
+    def _leave_guesses(self, start: str, links: Iterable[str]) -> None:
+        """Leave few guesses at the Markdown of a host where no link leads to some."""
+        if host(start) not in map(host, filter(is_markdown_url, links)):
+            self.forms_of(start).leave(UNNAMED)
 
     def _learn_addresses(
         self,

@@ -294,13 +294,6 @@ def page_candidates(markdown_url: str) -> dict[PageForm, str]:
     return {"html": f"{page}.html", "bare": page, "directory": f"{page}/"}
 
 
-def page_form_of(markdown_url: str, page_url: str) -> PageForm | None:
-    """Return the form by which a page is that of a Markdown URL, None where it is not."""
-    candidates = page_candidates(markdown_url).items()
-    named = (form for form, page in candidates if without_fragment(page_url) == page)
-    return next(named, None)
-
-
 _SOURCE = re.compile(r"(?>(.*?)/_sources/)(.*?)(?:\.(?:rst|md|ipynb)(?:\.txt)?|\.txt)", re.DOTALL)
 """Sphinx: `/_sources/a.rst.txt` is the source of `/a.html`."""
 
