@@ -293,7 +293,6 @@ def test_what_else_a_page_waits_for_is_waited_for_or_given(serve, run_crawl):
 
 
 BOOK = """
-window.__STORYBOOK_ADDONS_MANAGER = {};
 const at = new URLSearchParams(location.search).get('path');
 if (!at) location.replace('/?path=/docs/intro--docs');
 document.body.innerHTML = `<style>.css-1 { position: absolute; width: 1px; height: 1px; overflow: hidden }</style><header><nav><a href="/?path=/docs/intro--docs">Introduction</a>
@@ -316,7 +315,6 @@ NOTICE = (
 )
 PREVIEW = f"""<style>.notice {{ display: none }}</style><div class="notice">{NOTICE}</div>
 <div id="storybook-root" hidden></div><div id="storybook-docs"></div><script type="module">
-  window.__STORYBOOK_PREVIEW__ = {{}};
   const name = new URLSearchParams(location.search).get('id').split('-')[0];
   const docs = document.getElementById('storybook-docs');
   docs.innerHTML = `<h1>${{name}}</h1><p>What ${{name}} takes.</p><button aria-expanded="false">Show code</button>

@@ -15,10 +15,8 @@ deepest => {
     const isUnseen = opacity === '0' || isOutside;
     if (isTiny || (isUnseen && !part.closest('h1, h2, h3, h4, h5, h6'))) part.classList.add('sr-only');
   }
-  if (Object.keys(window).some(name => name.startsWith('__STORYBOOK_'))) {
-    const isStory = link => /[?&](?:id=|path=\/story\/)/.test(link.search) && !/viewMode=docs/.test(link.search);
-    [...document.links].filter(isStory).forEach(link => link.removeAttribute('href'));
-  }
+  const isStory = link => /[?&](?:path=\/story\/|viewMode=story\b)/.test(link.search);
+  [...document.links].filter(isStory).forEach(link => link.removeAttribute('href'));
   const html = wholeHtml();
   for (const part of beside) { part.hidden = false; part.removeAttribute('role'); }
   return html;
