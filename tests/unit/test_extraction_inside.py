@@ -67,6 +67,10 @@ WORDS = {
         "<p><a href='/x'>Lid (opens in a new window)</a></p>",
         "[Lid](https://docs.example.com/x)",
     ),
+    "an icon of a window": (
+        "<p><a href='http://a.net/'>Lid<img src='w.svg' alt='(opens in new tab)'></a></p>",
+        "[Lid](http://a.net/)",
+    ),
     "a link about windows": (
         "<p><a href='/x'>Open a new window</a></p>",
         "[Open a new window](https://docs.example.com/x)",
@@ -98,6 +102,20 @@ WORDS = {
         "**size** litre\n\nOf water.",
     ),
     "a word in two": ('<p><span class="d">T</span><span>his</span> is.</p>', "This is."),
+    "a badge": ("<h3>boil()<span class='badge new'>old</span></h3><p>x</p>", "### boil() old\n\nx"),
+    "headings by their role": (
+        "<div role='heading' aria-level='2'>Lids</div><p>x</p><p role='heading' aria-level='9'>y</p>",
+        "## Lids\n\nx\n\ny",
+    ),
+    "a table that sets out a table": (
+        "<table><tr><td><table><tr><th>a<tr><td>1</table></table>",
+        "| a |\n| --- |\n| 1 |",
+    ),
+    "tabs without roles": (
+        "<ul class='nav nav-tabs'><li><a data-toggle='tab' href='#a'>Gas</a><li><a data-toggle='tab' href='#b'>Oil</a></ul>"
+        "<div><div id=a><p>Blue.</p></div><div id=b><p>Brown.</p></div></div>",
+        "**Gas**\n\nBlue.\n\n**Oil**\n\nBrown.",
+    ),
     "a heading in two": ("<h2><b>Java</b>Script</h2><p>x</p>", "## **Java**Script\n\nx"),
 }
 
@@ -109,6 +127,19 @@ CODE = {
     "a table behind an empty listing": (
         "<pre></pre><table><tr><th>a<tr><td>1</table>",
         "| a |\n| --- |\n| 1 |",
+    ),
+    "a title bar": (
+        "<pre><div class=bar-title>boil.py</div><code class=language-py>a()</code></pre>",
+        "boil.py\n\n```py\na()\n```",
+    ),
+    "a block that names no code": (
+        "<pre><div class=title>a()</div>b()</pre>",
+        "```\na()\nb()\n```",
+    ),
+    "lines that SyntaxHighlighter draws": (
+        '<div class="syntaxhighlighter nogutter python"><table><tr><td class="gutter"><div class="line">1</div></td>'
+        '<td class="code"><div class="line"><code>a</code>()</div><div class="line"><code>b</code></div></td></table></div>',
+        "```python\na()\nb\n```",
     ),
     "paragraphs": ("<pre><p>a()</p><p>b()</p></pre>", "```\na()\nb()\n```"),
     "numbers that are not selected": (

@@ -157,6 +157,7 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         """<ul><li><a href="toc.html">Contents</a></li><li><a href="a.html">Previous Chapter</a></li>
         <li><a href="c.html">Next Chapter</a></li></ul>""",
         """<ul><li><a href="toc.html">Table of Contents</a><li><a href="c.html">Next Chapter</a></ul>""",
+        '<div><a href="a.html">← Mills</a> <a href="c.html">Axles →</a></div>',
     ],
     ids=[
         "words",
@@ -165,6 +166,7 @@ def test_a_section_that_says_the_title_too_stays_a_section():
         "labels",
         "list",
         "list of a first chapter",
+        "arrows",
     ],
 )
 def test_blocks_that_only_turn_pages_are_no_content(block):
@@ -186,6 +188,11 @@ def test_blocks_that_only_turn_pages_are_no_content(block):
             f"<ul><li><a href='https://a.net/post?u={quote(PAGE, safe='')}'>Post it</a></ul>",
             id="the page handed on",
         ),
+        pytest.param(
+            "<p><a href='https://a.net/edit/c.md'>Edit this page on the forge</a></p>", id="edit"
+        ),
+        pytest.param("<div><a href='/manual/part.md'>As plain text</a></div>", id="its Markdown"),
+        pytest.param("<div>Sort by: <button>Age</button><button>Size</button></div>", id="order"),
     ],
 )
 def test_what_readers_press_amid_the_text_is_no_content(controls):
@@ -199,6 +206,9 @@ def test_what_readers_press_amid_the_text_is_no_content(controls):
         pytest.param("<p>Press <a href='#'>Print</a> once.</p>", id="a sentence"),
         pytest.param("<p><a href='#'>Wheels and mills</a></p>", id="a title"),
         pytest.param("<p><a href='print.html'>Print</a></p>", id="a page"),
+        pytest.param("<p>Sort by: age</p>", id="an order of the author"),
+        pytest.param("<p>You may <a href='/edit'>edit this page</a>.</p>", id="a word on edits"),
+        pytest.param("<p><a href='/manual/c.md'>Wheels</a></p>", id="another page's Markdown"),
         pytest.param("<p>Is this helpful? We asked a miller.</p>", id="a question of the author"),
     ],
 )
@@ -222,6 +232,7 @@ def test_a_button_named_in_a_sentence_is_a_word_of_it(name):
             "- [Next steps]",
         ),
         ('<p><a href="c.html">Next</a></p>', "[Next]"),
+        ('<p><a href="c.html">Axles →</a> <a href="d.html">Mills →</a></p>', "[Axles →]"),
         ('<p><a href="toc.html">Contents</a>, <a href="./">Home</a></p>', "[Contents]"),
         (
             '<table class="related"><tr><th>Related modules</tr><tr><td><a href="m.html">mod_a</a></td></tr></table>',
@@ -234,6 +245,7 @@ def test_a_button_named_in_a_sentence_is_a_word_of_it(name):
         "prose",
         "titles",
         "one link",
+        "arrows on alone",
         "lists of pages",
         "table",
         "buttons",

@@ -17,6 +17,7 @@ from llmsspider.content.extraction.formats import Items
 from llmsspider.content.extraction.rules import CONTENTS_NAMES, GRIDS, Kind, holds_title
 from llmsspider.content.extraction.tree import (
     CONTROLS,
+    FLATTENED,
     HEADINGS,
     IS_FRAME,
     class_names,
@@ -26,6 +27,7 @@ from llmsspider.content.extraction.tree import (
     letters_outside_links,
     plain_text,
     remove_elements,
+    settable,
 )
 from llmsspider.content.extraction.walk import (
     BLOCK_KINDS,
@@ -41,6 +43,9 @@ _MUCH = 400
 """Letters of a `<noscript>` that says more than that scripts are needed, of a form that is more
 than a form.
 """
+_BADGE = re.compile(r"(?:^|[\s_-])(?:badge|label|pill|chip)(?:$|[\s_-])", re.IGNORECASE)
+"""Class of a word that its style draws in a box of its own."""
+_TITLE_BAR = re.compile(r"title|caption|file-?name|header", re.IGNORECASE)
 _LABELS = frozenset({"doc-labels", "tsd-tag", "tsd-flag"})
 """Classes of what a heading of API documentation says of a member beside its name."""
 
@@ -120,9 +125,14 @@ def _labels(walk: Walk, heading: _Element) -> list[str]:
 
 
 def _separate_lines(element: _Element) -> None:
-    """Set a space between spans that are lines of a heading: the name of a project and what it is,
-    on a home page.
+    """Set a space between spans that are lines of a heading (the name of a project and what it is,
+    on a home page), and before a badge behind its text.
     """
+    for badge in element.iterchildren("span"):
+        before = badge.getprevious()
+        text = element.text if before is None else before.tail
+        if text and not text[-1].isspace() and _BADGE.search(badge.get("class", "")):
+            badge.text = f" {settable(badge.text)}"
     texts = (element.text, *(child.tail for child in element))
     if any(child.tag != "span" for child in element) or any(
         text and not text.isspace() for text in texts
@@ -137,9 +147,23 @@ def _separate_lines(element: _Element) -> None:
 @converts(BLOCK_KINDS, Kind.CODE)
 @converts(BLOCK_TAGS, "pre")
 def listing(walk: Walk, element: _Element) -> list[str]:
-    """Return a block of code."""
+    """Return a block of code, below the title bar in it."""
+    bars = [part for part in element if part.tag in FLATTENED and _is_title_bar(part)]
+    titles = [block for bar in bars for block in walk.block(bar)]
+    for bar in bars:
+        empty(bar)
     text = code.code_text(element)
-    return [walk.code_block(text, element)] if text else []
+    return [*titles, walk.code_block(text, element)] if text else []
+
+
+def _is_title_bar(part: _Element) -> bool:
+    """Say whether a block in code names what the code right behind it is."""
+    code_behind = part.getnext()
+    return (
+        code_behind is not None
+        and code_behind.tag == "code"
+        and _TITLE_BAR.search(part.get("class", "")) is not None
+    )
 
 
 @converts(BLOCK_TAGS, "blockquote")
@@ -230,6 +254,7 @@ _ALIGN = re.compile(
 )
 _LISTINGS = re.compile(
     "highlighttable|rouge-table|lntable|codehilitetable|hljs-ln|js-file-line-container|blob-wrapper|linenodiv-table"
+    "|syntaxhighlighter"
 )
 _SPACE = re.compile(r"\s+")
 _MAX_SPAN = 50
@@ -291,7 +316,9 @@ def grid(walk: Walk, element: _Element) -> list[str]:
 def _code_in(element: _Element) -> str | None:
     """Return the code of a table that only sets line numbers beside code, or None."""
     pres = list(element.iter("pre"))
-    if not _LISTINGS.search(element.get("class", "")):
+    around = element.getparent()
+    names = element.get("class") or (around is not None and around.get("class")) or ""
+    if not _LISTINGS.search(names):
         rows = _ROWS(element) if 0 < len(pres) <= 2 else []
         cells = _cells(rows[0]) if len(rows) == 1 else []
         if len(cells) != 2 or any(map(str.isalpha, inner_text(cells[0]))):
@@ -302,7 +329,7 @@ def _code_in(element: _Element) -> str | None:
 def _is_layout(element: _Element, rows: list[_Element]) -> bool:
     if element.get("role") in {"presentation", "none"}:
         return True
-    if holds(element, "th"):
+    if any(cell.tag == "th" for row in rows for cell in _cells(row)):
         return False
     if max(len(_cells(row)) for row in rows) <= 1:
         return True

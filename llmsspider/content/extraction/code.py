@@ -150,8 +150,10 @@ _PREFIXED = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
     re.IGNORECASE,
 )
-_SPHINX = re.compile(r"(?:^|\s)highlight(?:-(?!source|text)|\s+hl-)([\w+#.-]+)")
-"""Classes of the elements that Sphinx and nbconvert wrap a code block in."""
+_WRAPPED = re.compile(
+    r"(?:^|\s)(?:highlight(?:-(?!source|text)|\s+hl-)|syntaxhighlighter\s+(?:nogutter\s+)?)([\w+#.-]+)"
+)
+"""Classes of the elements that Sphinx, nbconvert and SyntaxHighlighter wrap a code block in."""
 _MARKED = re.compile(
     r"(?:^|\s)(?:sourceCode|hljs|makeup|prettyprint|downlit|code|chroma|programlisting|rust|shiki|prism|highlight|CodeMirror|astro-code|literal-block|SCREEN)(?=\s|$)"
 )
@@ -340,7 +342,7 @@ def _language_of(element: _Element) -> str:
 
 @lru_cache(maxsize=4096)
 def _language_in(classes: str, is_code: bool) -> str:
-    for found in (*_PREFIXED.finditer(classes), *_SPHINX.finditer(classes)):
+    for found in (*_PREFIXED.finditer(classes), *_WRAPPED.finditer(classes)):
         if language := _accepted(found.group(found.lastindex or 1)):
             return language
     if not is_code or (classes not in COMMON_LANGUAGES and not _MARKED.search(classes)):

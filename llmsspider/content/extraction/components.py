@@ -118,7 +118,7 @@ MAX_STEPS_UP = 6
 """Maximum number of ancestors of a tab list that are searched for its panels."""
 
 
-@converts(FINDERS, (b"tablist",))
+@converts(FINDERS, (b"tablist", b"nav-tabs", b"nav-pills"))
 def find_tabs(walk: Walk, main: _Element) -> None:
     """Find the tab (label) of each panel in a main content: by `aria-controls`, by
     `aria-labelledby`, else by order.

@@ -70,10 +70,10 @@ SKIP = re.compile(
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
 _NEW_WINDOW = re.compile(
-    r"(?<=\S)[\s\xa0]*[(\[]?(?:opens?|opening) (?:in )?(?:a )?new (?:window|tab)[)\].]*\Z",
+    r"[\s\xa0]*[(\[]?(?:opens?|opening) (?:in )?(?:a )?new (?:window|tab)[)\].]*\Z",
     re.IGNORECASE,
 )
-"""What a link says of its window behind its text."""
+"""What a link, or an icon in it, says of its window behind its text."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _TAGS = frozenset({"tsd-tag", "tsd-flag"})
 """Classes of inline code that stands before a name, with a margin of its style between (TypeDoc).
@@ -165,8 +165,8 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     outside.
     """
     stripped = inner.strip(" \n")
-    if " new " in stripped:
-        stripped = _NEW_WINDOW.sub("", stripped)
+    if " new " in stripped and (said := _NEW_WINDOW.search(stripped, 1)):
+        stripped = stripped[: said.start()]
     if not stripped:
         return inner
     url = walk.joiner.join(href)
@@ -226,7 +226,8 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     alt = collapsed(element.get("alt", "")).strip()
     if "emoji" in element.get("class", "") or not source:
         return walk.format.text(alt)
-    if alt.lower() in CONTROLS and is_within(element, "a", "button", *HEADINGS):
+    is_icon = alt.lower() in CONTROLS or _NEW_WINDOW.match(alt)
+    if is_icon and is_within(element, "a", "button", *HEADINGS):
         return ""
     title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)

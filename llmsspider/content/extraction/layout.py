@@ -121,19 +121,24 @@ def _clear_controls(main: _Element, page: str) -> None:
 
 
 def _is_control(element: _Element, page: str) -> bool:
-    """Say whether an element is a button, or a link that leads nowhere or hands the page on."""
+    """Say whether an element is a button, or a link that leads nowhere, hands the page on, edits it
+    or shows its Markdown.
+    """
     href = element.get("href", "")
     if element.tag == "button" or (page and page in unquote(href.partition("?")[2])):
         return True
-    return (
-        _NOWHERE.match(href) is not None
-        and _label(element, inner_text(element)).lower() in _PRESSED
-    )
+    own = page.removesuffix(".html").rstrip("/")
+    if href[1:].endswith(".md") and own.endswith(href.removesuffix(".md")):
+        return True
+    label = _label(element, inner_text(element))
+    if _NOWHERE.match(href):
+        return label.lower() in _PRESSED
+    return _EDITS.fullmatch(label) is not None
 
 
 def _has_controls_only(block: _Element, page: str) -> bool:
     beside = " ".join("".join(_BESIDE_CONTROLS(block)).split())
-    is_question = len(beside) <= _MAX_WAY and ASKS.search(beside)
+    is_question = len(beside) <= _MAX_WAY and (ASKS.search(beside) or _ORDERS.fullmatch(beside))
     has_content = any(map(str.isalnum, beside)) and not is_question
     links = list(block.iter("a"))
     return (
@@ -222,6 +227,9 @@ _PAGE_TURN = re.compile(
     re.IGNORECASE,
 )
 """The text of a link to the next or previous page; after a colon the title of that page."""
+_BACK = re.compile(r"[←«‹⟵]\s*\S.*")
+_ON = re.compile(r".*\S\s*[→»›⟶]")
+"""The texts of links to the pages before and after, by their arrows alone: both are needed."""
 _LABELS = frozenset(
     {"next", "prev", "previous", "up", "top", "contents", "index", "home", "back", "to", "page", "chapter", "section",
      "part", "of", "table"}
@@ -247,6 +255,8 @@ _PRESSED = CONTROLS | {
     "no",
 }
 """Texts of links that lead nowhere and do something."""
+_ORDERS = re.compile(r"(?:group|sort|order|filter|view|show)(?:ed)? (?:by|as)\W*", re.IGNORECASE)
+"""What a choice of how a list is shown says before its buttons."""
 _SHOWS = XPath("boolean(.//img | .//pre | .//table | .//code)")
 _BESIDE_CONTROLS = strings_of("descendant::text()[not(ancestor::a or ancestor::button)]")
 _BESIDE = strings_of("descendant::text()[not(ancestor::a)]")
@@ -256,7 +266,8 @@ def without_pagination(main: _Element) -> _Element:
     """Empty the blocks of pagination in `main`, and return `main`."""
     for link in list(main.iter("a")):
         text = broken_text(link)
-        if not (_PAGE_TURN.fullmatch(_label(link, text)) or _is_card(text)):
+        label = _label(link, text)
+        if not (_PAGE_TURN.fullmatch(label) or _BACK.fullmatch(label) or _is_card(text)):
             continue
         small = takewhile(
             lambda one: one is not main and len(visible(one)) <= _LONGEST, link.iterancestors()
@@ -280,9 +291,11 @@ def _is_pagination(block: _Element) -> bool:
     texts = [(link, broken_text(link)) for link in block.iter("a")]
     labels = [_label(link, text) for link, text in texts]
     beside = _WORD.findall(" ".join(_BESIDE(block)).casefold())
-    turns = sum(bool(_PAGE_TURN.fullmatch(label)) for label in labels) + sum(
-        _is_card(text) for _, text in texts
-    )
+    leads_back = any(map(_BACK.fullmatch, labels))
+    turns = sum(map(_is_card, (text for _, text in texts)))
+    for label in labels:
+        by_arrow = leads_back and (_BACK.fullmatch(label) or _ON.fullmatch(label))
+        turns += bool(_PAGE_TURN.fullmatch(label) or by_arrow)
     turns += beside.count("next") + beside.count("previous")
     turns += sum(bool(_OVERVIEW.fullmatch(label)) for label in labels) if turns else 0
     return turns >= 2 and _LABELS.issuperset(beside)

@@ -339,7 +339,6 @@ def without_navigation(main: _Element, page: _Element | None = None) -> _Element
     ):
         if (
             element.getparent() is not None
-            and element.get("role") != "tablist"
             and not (page is not None and element in page.iterancestors())
             and (navigation_name(element) or element.tag == "aside")
             and sum(map(_text_length, element.iter("a"))) >= _LINKED * _text_length(element)

@@ -48,7 +48,7 @@ _BREAKS = (b"<wbr", b"</br")
 _WORDS = (
     b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img",
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist",
-    b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
+    b"nav-tabs", b"nav-pills", b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference",
     b"#/", b"#!", b"data-llmsspider-route",

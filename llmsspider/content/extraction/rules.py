@@ -148,7 +148,7 @@ COMMON_DROPS = (
     # for screen readers, or not for print and search
     ".sr-only", ".visually-hidden", ".skip-link", ".screen-reader-text", ".screen-reader-only",
     ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
-    "[role=contentinfo]", "[role=tablist]", "[role=dialog]",
+    "[role=contentinfo]", "[role=tablist]", "ul.nav-tabs", "ul.nav-pills", "[role=dialog]",
 )  # fmt: skip
 """Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless
 `is_content`.

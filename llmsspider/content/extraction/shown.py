@@ -42,6 +42,9 @@ _BY_ROLE = {
     "rowgroup": "tbody",
     "rowheader": "th",
 }
+_ROLE_HEADINGS = XPath("//*[@role='heading'][@aria-level]")
+_LEVELS = frozenset("123456")
+_TOGGLES = XPath("//a[@data-toggle or @data-bs-toggle][starts-with(@href, '#')]")
 _NAME = 2
 """Number of letters from which on the rest of a heading is one."""
 _NOTICE = 160
@@ -63,6 +66,10 @@ def show(root: _Element, body: bytes) -> None:
         _show_noscript(root)
     if b"columnheader" in body:
         _make_tables(root)
+    if b"aria-level" in body:
+        _make_headings(root)
+    if b"nav-tabs" in body or b"nav-pills" in body:
+        _name_tabs(root)
     if b"opied" in body:
         remove_elements(_COPIED(root))
     for table in _OF_LISTINGS(root) if b"<pre" in body and b"<table" in body else ():
@@ -78,6 +85,26 @@ def _make_tables(root: _Element) -> None:
         table.tag = "table"
         for part in table.iter():
             part.tag = _BY_ROLE.get(part.get("role"), part.tag)
+
+
+def _make_headings(root: _Element) -> None:
+    """Make elements that are a heading by their role one by their tag."""
+    for heading in _ROLE_HEADINGS(root):
+        if heading.get("aria-level") in _LEVELS and heading.tag not in HEADINGS:
+            heading.tag = f"h{heading.get('aria-level')}"
+
+
+def _name_tabs(root: _Element) -> None:
+    """Give tabs that Bootstrap's attributes make, and what they open, their roles."""
+    tabs = [tab for tab in _TOGGLES(root) if {"tab", "pill"} & set(tab.attrib.values())]
+    by_id = {element.get("id"): element for element in root.iter() if element.get("id")}
+    for tab in tabs:
+        panel = by_id.get(tab.get("href")[1:])
+        tab_list = next(tab.iterancestors("ul", "ol", "nav"), None)
+        if panel is not None and tab_list is not None:
+            tab.set("role", "tab")
+            tab_list.set("role", "tablist")
+            panel.set("role", "tabpanel")
 
 
 def _place_parts(root: _Element) -> None:

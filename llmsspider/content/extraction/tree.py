@@ -167,10 +167,12 @@ def is_within(element: _Element, *tags: str) -> bool:
 
 def navigation_name(element: _Element) -> str:
     """Return the word in the class or id of an element that names navigation, not content, in lower
-    case; empty without one.
+    case; empty without one, and for labels of tabs.
     """
     name = f"{element.get('class', '')} {element.get('id', '')}"
     if name == " " or element.tag in {"html", "body", "main", "article"}:
+        return ""
+    if element.get("role") == "tablist":
         return ""
     found = _NAVIGATION.search(name)
     if found and _UTILITIES.search(name):
