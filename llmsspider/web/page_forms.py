@@ -51,7 +51,7 @@ TEXT_EXTENSIONS = frozenset(
 
 MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown", "text/mdx"})
 _FORM_ROUTE = re.compile(r"/llms\.mdx(/[^?#]*?)(?:/content\.md)?(?=[?#]|$)")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/]{64,}={0,2}\s*")
+_BASE64 = re.compile(rb"[A-Za-z0-9+/]{64,}+={0,2}+\s*+")
 _FRAMED = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.html(?:#.*)?")
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPE = re.compile(

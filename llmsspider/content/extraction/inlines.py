@@ -70,7 +70,7 @@ SKIP = re.compile(
 )
 """Texts of links to parts of their page, which stand above its navigation for the keyboard."""
 _NEW_WINDOW = re.compile(
-    r"[\s\xa0]*[(\[]?(?:opens?|opening) (?:in )?(?:a )?new (?:window|tab)[)\].]*\Z",
+    r"[(\[]?(?:opens?|opening) (?:in )?(?:a )?new (?:window|tab)[)\].]*\Z",
     re.IGNORECASE,
 )
 """What a link, or an icon in it, says of its window behind its text."""
@@ -166,7 +166,7 @@ def _link(walk: Walk, href: str, inner: str, text: str) -> str:
     """
     stripped = inner.strip(" \n")
     if " new " in stripped and (said := _NEW_WINDOW.search(stripped, 1)):
-        stripped = stripped[: said.start()]
+        stripped = stripped[: said.start()].rstrip()
     if not stripped:
         return inner
     url = walk.joiner.join(href)
