@@ -296,9 +296,18 @@ class _Cascade:
             ]
             self.found.linked_files += level
             read = [file for file in files if file is not None]
+        self._warn_of_external()
         if self.found.linked_files:
             count = len(self.found.files)
             self.note(f"read {count} llms.txt files (1 main + {count - 1} linked)")
+
+    def _warn_of_external(self) -> None:
+        if external := self.found.external:
+            more = f" and {len(external) - 5} more" if len(external) > 5 else ""
+            examples = ", ".join(external[:5])
+            self.found.warnings.append(
+                f"llms files on other sites are not followed: {examples}{more}"
+            )
 
     def _linked(self, main: LlmsTxt, read: list[LlmsTxt], seen: set[str], depth: int) -> list[str]:
         """Return the llms files that files of one level link, each once; note those left out."""

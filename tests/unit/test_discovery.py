@@ -427,6 +427,9 @@ def test_mixed_same_domain_only() -> None:
     found = run(site)
     assert read_files(found) == ["/docs/llms.txt", "/llms-api.txt"]
     assert found.external == ["https://docs.example.org/llms.txt", "https://bob.github.io/llms.txt"]
+    assert found.warnings == [
+        "llms files on other sites are not followed: https://docs.example.org/llms.txt, https://bob.github.io/llms.txt"
+    ]
 
 
 def test_tenants_of_a_private_suffix_are_strangers() -> None:

@@ -255,7 +255,8 @@ class Draft:
         found = self.found
         front = self.front
         names = ["canonical_url", "canonical", "permalink", "url"]
-        names += ["slug"] * f"{front.get('slug')}".startswith("/")  # else a name
+        if str(front.get("slug")).startswith("/"):  # else a name
+            names.append("slug")
         canonical = next((value for name in names if (value := front.get(name))), None)
         join = Growth(2 * len(found.source)).counted(join)
         links = [Link(text, join(href)) for text, href in found.links]
