@@ -203,3 +203,14 @@ def test_what_a_copy_button_says_is_no_text():
         f"<main><h1>Part</h1>{PROSE}{code}<p>It says <b>Copied!</b></p></main>".encode(), URL, None
     )
     assert read.markdown.count("Copied!") == 1
+
+
+def test_every_post_of_a_thread_is_read_whatever_its_title_is():
+    posts = f"<article>{PROSE * 2}</article><article>{PROSE}</article>"
+    assert markdown_of(f"<div><h1>It squeaks</h1>{posts}</div>", "Forum").count(SAID) == 3
+
+
+def test_a_short_article_beside_the_page_is_none_of_its_parts():
+    teaser = "<article><p>Next week: mills.</p></article>"
+    body = f"{MENU}<div><article><h1>Part</h1>{PROSE * 3}</article>{teaser}</div>"
+    assert "Next week" not in markdown_of(body)

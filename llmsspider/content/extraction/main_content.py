@@ -63,6 +63,8 @@ _PARAGRAPHS = 80
 """Length of text in paragraphs that may be lost where the search goes down step by step."""
 _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
+_BESIDE = 0.1
+"""Share of an element's text above which others like it beside it are parts of the page, too."""
 _UNLINKED = 0.3
 """Share of a page's text outside links below which the page is a list of links."""
 _FEW_LINKED = 20
@@ -195,7 +197,19 @@ def _likely(
         found = _matches(root, source, css)
         best = max(found, key=lambda element: sizes.get(element, 0), default=None)
         if best is not None and sizes.get(best, 0) >= least:
-            yield best
+            yield _with_beside(best, found, sizes)
+
+
+def _with_beside(best: _Element, found: list[_Element], sizes: dict[_Element, int]) -> _Element:
+    """Return what is around an element where others like it stand beside it: posts of a thread."""
+    around = best.getparent()
+    beside = sum(
+        sizes.get(one, 0)
+        for one in found
+        if one is not best and one.getparent() is around and one.get("class") == best.get("class")
+    )
+    is_part = beside > _BESIDE * sizes.get(best, 0)
+    return around if around is not None and is_part else best
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
