@@ -16,6 +16,10 @@ from llmsspider.browser.session import find_program
 pytestmark = pytest.mark.browser
 
 
+FACTS = """() => Object.fromEntries([...document.querySelectorAll('.facts > div')].map(
+    fact => [fact.querySelector('dt').innerText, fact.querySelector('dd').innerText]))"""
+
+
 class Watched:
     """A page with everything it asked for and complained about."""
 
@@ -28,9 +32,8 @@ class Watched:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     async def facts(self) -> dict[str, str]:
-        """What the page says of the run, by name."""
-        texts = await self.page.locator(".facts > div").all_inner_texts()
-        return dict(text.split("\n", 1) for text in texts)
+        """What the page says of the run, by name; read in one step, as the page draws itself again."""
+        return await self.page.evaluate(FACTS)
 
 
 async def follow(live: Live, chromium: Browser, scheme: str) -> Watched:
