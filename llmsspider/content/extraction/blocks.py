@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from copy import copy
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from urllib.parse import unquote
 
 from lxml.etree import XPath, _Element
@@ -57,6 +57,7 @@ def heading(walk: Walk, element: _Element) -> list[str]:
     own_id = heading_id(element)  # its permalink is emptied below
     walk.in_heading = True
     labels = _labels(walk, element)
+    _separate_badges(element)
     _separate_lines(element)
     # VuePress: the permalink is around the text; accordions: a button is
     around = (*(element if len(element) == 1 else ()), *element.iterchildren("button"))
@@ -125,14 +126,9 @@ def _labels(walk: Walk, heading: _Element) -> list[str]:
 
 
 def _separate_lines(element: _Element) -> None:
-    """Set a space between spans that are lines of a heading (the name of a project and what it is,
-    on a home page), and before a badge behind its text.
+    """Set a space between spans that are lines of a heading: the name of a project and what it is,
+    on a home page.
     """
-    for badge in element.iterchildren("span"):
-        before = badge.getprevious()
-        text = element.text if before is None else before.tail
-        if text and not text[-1].isspace() and _BADGE.search(badge.get("class", "")):
-            badge.text = f" {settable(badge.text)}"
     texts = (element.text, *(child.tail for child in element))
     if any(child.tag != "span" for child in element) or any(
         text and not text.isspace() for text in texts
@@ -142,6 +138,15 @@ def _separate_lines(element: _Element) -> None:
         words = inner_text(after).split() if not child.tail else []
         if len(words) > 1 and words[0][0].isalnum() and inner_text(child)[-1:].isalnum():
             child.tail = " "
+
+
+def _separate_badges(heading: _Element) -> None:
+    """Set a space before badges that stand right behind the text of a heading."""
+    for badge in heading.iterchildren("span"):
+        before = badge.getprevious()
+        text = heading.text if before is None else before.tail
+        if text and not text[-1].isspace() and _BADGE.search(badge.get("class", "")):
+            badge.text = f" {settable(badge.text)}"
 
 
 @converts(BLOCK_KINDS, Kind.CODE)
@@ -329,14 +334,15 @@ def _code_in(element: _Element) -> str | None:
 def _is_layout(element: _Element, rows: list[_Element]) -> bool:
     if element.get("role") in {"presentation", "none"}:
         return True
-    if any(cell.tag == "th" for row in rows for cell in _cells(row)):
+    own = list(map(_cells, rows))
+    if any(cell.tag == "th" for cell in chain.from_iterable(own)):
         return False
-    if max(len(_cells(row)) for row in rows) <= 1:
+    if max(map(len, own)) <= 1:
         return True
     if next(element.iterdescendants("table", "h1", "h2", "h3"), None) is not None:
         return True
     # of one long list
-    columns = [cell for cell in _cells(rows[0]) if len(cell)] if len(rows) == 1 else []
+    columns = [cell for cell in own[0] if len(cell)] if len(own) == 1 else []
     return bool(columns) and all(part.tag in {"ul", "ol"} for cell in columns for part in cell)
 
 
