@@ -240,31 +240,43 @@ def _hash_of(passages: Iterable[str]) -> str:
 
 
 def _losses(of: Page, one: _Said, beside: Page, other: _Said) -> frozenset[Loss]:
-    exact = set(one.code)
-    flush = {line for line in one.code if line == line.lstrip()}
-    names = set(_WORD.findall(" ".join([*one.code, *one.html])))
-    gone = [line for line in other.code if line not in exact and line.strip() not in flush]
-    indented = [line for line in other.code if line != line.lstrip()]
-    known = {*one.headings, _letters(of.meta.title or ""), *map(_letters, one.code), ""}
-    shared = [text for text in one.links if text in other.links]
-    both = [text for text in shared if _site(one.links[text]) == _site(other.links[text])]
+    """Return what the form `of`, which says `one`, lacks of the form `beside`, which says `other`."""
     has_table = bool(one.rows or _TABLE.search(of.markdown))
     has_languages = bool(code_languages(of.markdown) or not one.code)
+    known = {*one.headings, _letters(of.meta.title or ""), *map(_letters, one.code), ""}
+    headings = [head for head in other.headings if head not in known]
     found: dict[Loss, bool] = {
         "text": _lacks_text(of.markdown, Counter(one.words), beside.markdown, Counter(other.words)),
-        "code blocks": _is_much([line for line in gone if _is_new(line, names)], other.code, 5),
-        "indentation": _is_much(
-            [line for line in indented if line not in exact and line.strip() in flush], indented, 2
-        ),
+        "code blocks": _lacks_code(one, other),
+        "indentation": _lacks_indentation(one, other),
         # one language alone may be what a generator takes all code for
         "languages": not has_languages and len(code_languages(beside.markdown)) > 1,
         "tables": not has_table and _is_much(other.rows, other.rows, 1),
-        "headings": _is_much(
-            [head for head in other.headings if head not in known], other.headings, 3
-        ),
-        "links": _is_much([text for text in both if one.links[text] != other.links[text]], both, 2),
+        "headings": _is_much(headings, other.headings, 3),
+        "links": _has_other_links(one, other),
     }
     return frozenset(loss for loss, is_lost in found.items() if is_lost)
+
+
+def _lacks_code(one: _Said, other: _Said) -> bool:
+    known = set(one.code)
+    names = set(_WORD.findall(" ".join([*one.code, *one.html])))
+    gone = [line for line in other.code if line not in known and line.strip() not in known]
+    return _is_much([line for line in gone if _is_new(line, names)], other.code, 5)
+
+
+def _lacks_indentation(one: _Said, other: _Said) -> bool:
+    known = set(one.code)
+    indented = [line for line in other.code if line != line.lstrip()]
+    lost = [line for line in indented if line not in known and line.strip() in known]
+    return _is_much(lost, indented, 2)
+
+
+def _has_other_links(one: _Said, other: _Said) -> bool:
+    """Say whether links with the same text lead elsewhere on the same site."""
+    shared = [text for text in one.links if text in other.links]
+    both = [text for text in shared if _site(one.links[text]) == _site(other.links[text])]
+    return _is_much([text for text in both if one.links[text] != other.links[text]], both, 2)
 
 
 def _is_new(line: str, names: set[str]) -> bool:

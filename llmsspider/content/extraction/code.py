@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, takewhile
 from textwrap import indent
@@ -145,6 +146,7 @@ _SPECIAL_TAGS = frozenset(
     {"br", "button", "style", "script", "svg", "template", "div", "p", "li", "tr"}
 )
 _SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
+_OWN_LINES = frozenset({"div", "p", "ul", "li", "tr"})
 _LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
 _PREFIXED = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
@@ -240,49 +242,70 @@ def _has_special(pre: _Element) -> bool:
     )
 
 
+@dataclass(slots=True)
+class _Before:
+    """What stands right before a part of code: whether its line is open, and whether it is a block."""
+
+    open_line: bool = False
+    is_block: bool = False
+
+
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
     """Append the texts of `element`; a line element, or a block (rustdoc's `where`), is on lines of
     its own.
     """
     if element.text:
         parts.append(element.text)
-    open_line = is_block = False
+    before = _Before()
     for child in element:
-        classes = child.get("class", "")
         if child.tag == "br":
             parts.append("\n")
-            open_line = False
-        elif not (
-            child.tag in _SKIPPED_TAGS
-            or (classes and _is_skipped(child.tag, classes))
-            or _is_number(child)
-        ):
-            was_block = is_block
-            is_block = child.tag in {"div", "p", "ul", "li", "tr"} or _is_drawn(child)
-            is_line = (
-                is_block
-                or child.get("data-line") is not None
-                or bool(classes and _is_line(classes))
-            )
-            is_behind_text = bool(parts) and parts[-1].strip(" \t")[-1:] not in {"", "\n"}
-            if (open_line and (is_line or was_block)) or (is_block and is_behind_text):
-                parts.append("\n")
-            start = len(parts)
-            (
-                _collect(child, parts, depth + 1)
-                if depth < _MAX_DEPTH
-                else parts.append(inner_text(child))
-            )
-            if child.tag == "ul" and depth < _MAX_INDENTED:  # a tree (Redoc)
-                parts[start:] = [indent("".join(parts[start:]), "  ")]
-            open_line = is_line and not (len(parts) > start and parts[-1].endswith("\n"))
+            before.open_line = False
+        elif not _is_no_code(child):
+            _collect_child(child, parts, depth, before)
         if child.tail:
-            if open_line and is_block and child.tail.lstrip(" \t")[:1] not in {"", "\n"}:
-                parts.append("\n")
-            parts.append(child.tail)
-            open_line = (
-                open_line and "\n" not in child.tail and (not is_block or child.tail.isspace())
-            )
+            _collect_tail(child.tail, parts, before)
+
+
+def _is_no_code(part: _Element) -> bool:
+    classes = part.get("class", "")
+    is_other = part.tag in _SKIPPED_TAGS or bool(classes and _is_skipped(part.tag, classes))
+    return is_other or _is_number(part)
+
+
+def _is_own_line(part: _Element) -> bool:
+    classes = part.get("class", "")
+    return part.get("data-line") is not None or bool(classes and _is_line(classes))
+
+
+def _collect_child(child: _Element, parts: list[str], depth: int, before: _Before) -> None:
+    is_block = child.tag in _OWN_LINES or _is_drawn(child)
+    is_line = is_block or _is_own_line(child)
+    is_after_line = before.open_line and (is_line or before.is_block)
+    if is_after_line or (is_block and _ends_in_text(parts)):
+        parts.append("\n")
+    start = len(parts)
+    if depth < _MAX_DEPTH:
+        _collect(child, parts, depth + 1)
+    else:
+        parts.append(inner_text(child))
+    if child.tag == "ul" and depth < _MAX_INDENTED:  # a tree (Redoc)
+        parts[start:] = [indent("".join(parts[start:]), "  ")]
+    is_closed = len(parts) > start and parts[-1].endswith("\n")
+    before.open_line = is_line and not is_closed
+    before.is_block = is_block
+
+
+def _collect_tail(tail: str, parts: list[str], before: _Before) -> None:
+    if before.open_line and before.is_block and tail.lstrip(" \t")[:1] not in {"", "\n"}:
+        parts.append("\n")
+    parts.append(tail)
+    goes_on = not before.is_block or tail.isspace()
+    before.open_line = before.open_line and "\n" not in tail and goes_on
+
+
+def _ends_in_text(parts: list[str]) -> bool:
+    return bool(parts) and parts[-1].strip(" \t")[-1:] not in {"", "\n"}
 
 
 def code_language(pre: _Element) -> str:

@@ -75,6 +75,7 @@ _NEW_WINDOW = re.compile(
 )
 """What a link, or an icon in it, says of its window behind its text."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
+_WHITE = " \n\xa0"
 _TAGS = frozenset({"tsd-tag", "tsd-flag"})
 """Classes of inline code that stands before a name, with a margin of its style between (TypeDoc).
 """
@@ -352,34 +353,48 @@ def _code_parts(element: _Element, depth: int) -> Iterator[tuple[str, _Element |
 def _emphasis(mark: str) -> InlineConverter:
     def handler(walk: Walk, element: _Element, before: list[str]) -> str:
         inner = walk.content(element)
-        stripped = inner.strip(" \n\xa0")
+        stripped = inner.strip(_WHITE)
         if not stripped:
             return " " if inner else ""
-        is_last = element.getnext() is None and not (element.tail or "").strip()
-        if mark == "*" and stripped[0] == stripped[-1] == "*" and stripped.count("*") == 2:
+        is_all = mark == "**" and not before and _ends_heading(walk, element)
+        if is_all or _is_marked(stripped, mark):
             return inner
-        is_all = mark == "**" and walk.in_heading and not before and is_last
-        if is_all or (stripped.startswith(mark) and stripped.endswith(mark) and mark != "*"):
-            return inner
+        lead, _, trail = inner.partition(stripped)
         has_lead = inner[0] in " \xa0"
+        if not has_lead:
+            stripped = _continued(stripped, mark, before)
         previous = before[-1][-2:] if before and not has_lead else ""
         following = "" if inner[-1] in " \xa0" else (element.tail or "")[:1]
-        if not has_lead and before and mark not in stripped:
-            inside = before[-1][len(mark) : -len(mark)]
-            # it goes on
-            if inside and mark[0] not in inside and before[-1] == f"{mark}{inside}{mark}":
-                del before[-1]
-                stripped = inside + stripped
-                previous = before[-1][-2:] if before else ""
-        lead, _, trail = inner.partition(inner.strip(" \n\xa0"))
         piece = walk.format.emphasis(stripped, mark, previous, following)
-        return (
-            f"{lead}{piece}{trail}".replace("\n", " ")
-            if "\xa0" in lead + trail
-            else _spaced(inner, piece)
-        )
+        if "\xa0" in lead + trail:
+            return f"{lead}{piece}{trail}".replace("\n", " ")
+        return _spaced(inner, piece)
 
     return handler
+
+
+def _ends_heading(walk: Walk, element: _Element) -> bool:
+    return walk.in_heading and element.getnext() is None and not (element.tail or "").strip()
+
+
+def _is_marked(text: str, mark: str) -> bool:
+    """Say whether a text is emphasised already, by the same mark."""
+    if mark == "*":
+        return text[0] == text[-1] == mark and text.count(mark) == 2
+    return text.startswith(mark) and text.endswith(mark)
+
+
+def _continued(text: str, mark: str, before: list[str]) -> str:
+    """Return emphasised text behind that of the piece right before it, which it goes on from; that
+    piece is taken out.
+    """
+    last = before[-1] if before else ""
+    inside = last[len(mark) : -len(mark)]
+    is_emphasis = bool(inside) and mark[0] not in inside and last == f"{mark}{inside}{mark}"
+    if not is_emphasis or mark in text:
+        return text
+    del before[-1]
+    return inside + text
 
 
 @converts(INLINE_TAGS, "kbd")

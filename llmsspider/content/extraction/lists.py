@@ -40,49 +40,67 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
     if element.get("class") in _FRAMES or _LISTS_SECTIONS(element):
         return [block for item in element for block in walk.blocks(item)]
-    items: list[list[str]] = []
-    numbers: list[int] = []
-    tight = True
-    number, step = _numbering(element)
-
-    def add(blocks: list[str]) -> None:
-        if blocks:
-            items.append(blocks)
-            numbers.append(number)
-
-    def stray(text: str | None) -> int:
-        """Add text directly in the list, which browsers show; return how many items it is."""
-        blocks = [walk.format.paragraph([walk.text(text)])] if text and not text.isspace() else []
-        add(blocks)
-        return len(blocks)
-
-    number += stray(element.text)
+    read = _ListReader(walk, *_numbering(element))
+    read.add_text(element.text)
     for child in element:
         if child.tag == "li":
-            number = _number(child.get("value"), number)
-            blocks = walk.block(child)
-            is_list = len(child) == 1 and child[0].tag in {"ul", "ol"}
-            # nothing but a list belongs to the item before it (Javadoc's inheritance)
-            if blocks and items and is_list and not (child.text or child[0].tail or "").strip():
-                items[-1].extend(blocks)
-            elif blocks or _is_empty(child):
-                # one line of text, with lists below it or not
-                tight = tight and len(child.findall("p")) < 2 and all(map(_LIST.match, blocks[1:]))
-                items.append(blocks)
-                numbers.append(number)
-                number += step
+            read.add_item(child)
         elif isinstance(child.tag, str) and child.tag not in SKIPPED:
-            if items and child.tag in _BELOW:
-                items[-1].extend(walk.block(child))
-            else:
-                add(walk.blocks(child) if child.tag in _BELOW else _loose(walk, child))
-        number += stray(child.tail)
-    if not any(items):
+            read.add_other(child)
+        read.add_text(child.tail)
+    if not any(read.items):
         return []
-    alternate = _follows_list(walk, element)
-    return [
-        walk.format.items(Items(items, numbers if element.tag == "ol" else None, tight, alternate))
-    ]
+    numbers = read.numbers if element.tag == "ol" else None
+    return [walk.format.items(Items(read.items, numbers, read.tight, _follows_list(walk, element)))]
+
+
+@dataclass(slots=True)
+class _ListReader:
+    """The items of a list as they are read, each with its number."""
+
+    walk: Walk
+    number: int
+    """Number of the next item."""
+    step: int
+    items: list[list[str]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    tight: bool = True
+
+    def add_item(self, item: _Element) -> None:
+        """Add an `<li>`; nothing but a list belongs to the item before it (Javadoc's inheritance)."""
+        self.number = _number(item.get("value"), self.number)
+        blocks = self.walk.block(item)
+        if blocks and self.items and _is_only_list(item):
+            self.items[-1].extend(blocks)
+        elif blocks or _is_empty(item):
+            # one line of text, with lists below it or not
+            is_tight = len(item.findall("p")) < 2 and all(map(_LIST.match, blocks[1:]))
+            self.tight = self.tight and is_tight
+            self._add(blocks)
+            self.number += self.step
+
+    def add_other(self, element: _Element) -> None:
+        """Add what stands between items, which browsers show: to the item before, or beside it."""
+        is_below = element.tag in _BELOW
+        if self.items and is_below:
+            self.items[-1].extend(self.walk.block(element))
+        elif blocks := self.walk.blocks(element) if is_below else _loose(self.walk, element):
+            self._add(blocks)
+
+    def add_text(self, text: str | None) -> None:
+        """Add text directly in the list, which browsers show, as an item."""
+        if text and not text.isspace():
+            self._add([self.walk.format.paragraph([self.walk.text(text)])])
+            self.number += 1
+
+    def _add(self, blocks: list[str]) -> None:
+        self.items.append(blocks)
+        self.numbers.append(self.number)
+
+
+def _is_only_list(item: _Element) -> bool:
+    is_list = len(item) == 1 and item[0].tag in {"ul", "ol"}
+    return is_list and not (item.text or item[0].tail or "").strip()
 
 
 def _loose(walk: Walk, element: _Element) -> list[str]:
@@ -191,22 +209,9 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
     )
     for child in [child for group in groups for child in group]:
         if child.tag == "dt":
-            kind = walk.kind(child)
             if entries[-1].bodies or entries[-1].loose:
                 entries.append(_Entry())
-            # Nim: a term that is nothing but a block of code
-            is_code = kind is Kind.PLAIN and len(child) == 1 and child[0].tag == "pre"
-            is_code = is_code and not (child.text or "").strip()
-            if is_code and inner_text(child).strip().count("\n") > _SIGNATURE_BREAKS:
-                entries[-1].loose += walk.block(child[0])
-            elif is_code or kind is Kind.SIGNATURE:
-                entries[-1].loose += signature(walk, child)
-            elif kind is Kind.DROP:
-                continue
-            elif len(child) and holds(child, *HEADINGS):
-                entries[-1].loose += walk.blocks(child)
-            elif term := walk.line(_with_delimiters(child)):
-                entries[-1].terms.append(term.replace("\n", " "))
+            _read_term(walk, child, entries[-1])
         elif child.tag == "dd":
             if blocks := walk.block(child):
                 entries[-1].bodies.append(blocks)
@@ -214,6 +219,26 @@ def _read(walk: Walk, element: _Element) -> list[_Entry]:
         elif isinstance(child.tag, str):
             entries.append(_Entry(loose=walk.block(child)))
     return entries
+
+
+def _read_term(walk: Walk, term: _Element, entry: _Entry) -> None:
+    kind = walk.kind(term)
+    is_code = kind is Kind.PLAIN and _is_only_code(term)
+    if is_code and inner_text(term).strip().count("\n") > _SIGNATURE_BREAKS:
+        entry.loose += walk.block(term[0])
+    elif is_code or kind is Kind.SIGNATURE:
+        entry.loose += signature(walk, term)
+    elif kind is Kind.DROP:
+        return
+    elif len(term) and holds(term, *HEADINGS):
+        entry.loose += walk.blocks(term)
+    elif line := walk.line(_with_delimiters(term)):
+        entry.terms.append(line.replace("\n", " "))
+
+
+def _is_only_code(term: _Element) -> bool:
+    """Say whether a term is nothing but a block of code (Nim)."""
+    return len(term) == 1 and term[0].tag == "pre" and not (term.text or "").strip()
 
 
 def _set_bodies(element: _Element) -> None:

@@ -54,26 +54,31 @@ def outer_title(
     outside = [heading for heading in before if own is None or not _leads_away(heading)]
     for heading in outside:
         text = plain_text(heading)
+        if not text or not wanted.startswith(text.casefold()):
+            continue
         is_other = text.casefold() != wanted or own is not None
         is_headed = is_other and holds(main, "h1", "h2")
-        if (
-            text
-            and wanted.startswith(text.casefold())
-            and not (is_headed and _in_navigation(heading))
-        ):
-            inner = [plain_text(one).casefold() for one in main.iter("h1", "h2")]
-            last = _keys(whole)[-1:]
-            # a word of a part names no page
-            least = len(text) if _key(text) in _keys(whole or title) else 1
-            names_page = any(
-                (len(one) >= least and one in wanted) or _key(one) in last for one in inner if one
-            )
-            is_said = _key(text) in map(_key, inner)
-            return None if is_said or (names_page and _key(text) not in last) else text
+        if not (is_headed and _in_navigation(heading)):
+            return None if _is_named_inside(main, text, title, whole) else text
     fits = (
         own is not None and bool(outside) and _fits_better(outside[-1], own, main, whole or title)
     )
     return plain_text(outside[-1]) if fits else None
+
+
+def _is_named_inside(main: _Element, text: str, title: str | None, whole: str | None) -> bool:
+    """Say whether a heading in `main` names the page, or says what the `text` of one before it does."""
+    wanted = (title or "").casefold()
+    inner = [plain_text(one).casefold() for one in main.iter("h1", "h2")]
+    key = _key(text)
+    last = _keys(whole)[-1:]
+    if key in map(_key, inner):
+        return True
+    if key in last:
+        return False
+    # a word of a part names no page
+    least = len(text) if key in _keys(whole or title) else 1
+    return any((len(one) >= least and one in wanted) or _key(one) in last for one in inner if one)
 
 
 def section_title(
