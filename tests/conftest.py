@@ -13,6 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+import scrapy.core.downloader.contextfactory  # noqa: F401  # first: see settings.py
 import services
 from crawling import Outcome, crawl
 from services import Shared

@@ -66,7 +66,10 @@ def answer(spider, response, **meta):
 
 
 @pytest.mark.parametrize("url", [URL])
-def test_a_recorded_page_gives_its_document_and_its_links(response, spider):
+def test_a_recorded_page_gives_its_document_and_its_links(request, url, spider):
+    # by name, as its imports take a third of the time in which pytest starts
+    request.config.pluginmanager.import_plugin("scrapy_mock")
+    response = request.getfixturevalue("response")
     response = response.replace(headers={"Content-Type": "text/html; charset=utf-8"})
     spider.run.addresses.requested_pages.add(page_key(URL))
     results = collect(spider.parse(answer(spider, response)))

@@ -1,8 +1,8 @@
 """The tutorial and the how-to pages, run from top to bottom as written: an installed wheel, an empty folder.
 
 A line is run unless `ELSEWHERE` names what it needs; only the names of sites are those of a local server. A line of
-nothing but `llmsspider` and its words is run by the package of the checkout, whose imports are made already: the tutorial
-and the other lines start the program of the wheel.
+nothing but `llmsspider` and its words is run by the package of the checkout, whose imports are made already, and so is
+Python but for the recipes: the tutorial, the recipes and the other lines start the programs of the wheel.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ ELSEWHERE = {
 OTHER_CODE = {
     "recipes": {"llama_index", "haystack"},
     "extending": {"from scrapy.crawler", "from llmsspider.settings"},
+    "operations": {"CrawlerProcess", "read_status"},
     "handlers": {"class Endpoints"},
 }
 """What Python of a page names that other tests run (test_loaders.py, test_extending.py, test_operations_docs.py)."""
@@ -144,8 +145,9 @@ def is_run(page: str, step: Step) -> bool:
 class Place:
     """An empty folder with the program on the PATH, and how its lines are spelled there."""
 
-    def __init__(self, folder: Path, programs: Path, names: dict[str, str]):
+    def __init__(self, folder: Path, programs: Path, names: dict[str, str], python: str = "python"):
         self.folder = folder
+        self.python = python
         self.names = names
         self.environment = {
             "HOME": str(folder / "home"),
@@ -178,7 +180,9 @@ class Place:
     def _run(self, kind: str, text: str) -> subprocess.CompletedProcess[str]:
         if text.startswith("llmsspider ") and not self.exports and not SHELL.intersection(text):
             return program_text(*shlex.split(text)[1:], cwd=self.folder, **self.environment)
-        words = ["python", "-c", text] if kind == "python" else ["sh", "-ec", self.exports + text]
+        words = (
+            [self.python, "-c", text] if kind == "python" else ["sh", "-ec", self.exports + text]
+        )
         named = {"SCRAPY_SETTINGS_MODULE": "llmsspider.settings"} if kind == "python" else {}
         return subprocess.run(
             words, cwd=self.folder, env=self.environment | named, stdin=subprocess.DEVNULL, capture_output=True,
@@ -204,11 +208,16 @@ class Place:
 
 @pytest.mark.parametrize("page", sorted(RUN))
 def test_a_page_runs_from_top_to_bottom(
-    page: str, programs: Path, serve: Callable[[dict[str, str]], Site], tmp_path: Path
+    page: str,
+    programs: Path,
+    quick_python: str,
+    serve: Callable[[dict[str, str]], Site],
+    tmp_path: Path,
 ) -> None:
     host = serve(SITE).url.removeprefix("http://")
     names = {"https://docs.example.com": f"http://{host}", "https://example.org": f"http://{host}"}
-    place = Place(tmp_path, programs, {**names, "docs.example.com": host})
+    python = "python" if page == "recipes" else quick_python
+    place = Place(tmp_path, programs, {**names, "docs.example.com": host}, python)
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "llmsspider").symlink_to(programs.parent)
     if page in BEFORE:

@@ -65,7 +65,12 @@ SERVICES = {
             lambda: postgresql_programs() is not None,
             "apt-get install postgresql",
         ),
-        Service("Chromium", "pages that need a browser", _chromium, "apt-get install chromium"),
+        Service(
+            "Chromium",
+            "pages that need a browser",
+            _chromium,
+            "apt-get install chromium-headless-shell",
+        ),
         Service("Scrapyd", "jobs of Scrapyd", _modules("scrapyd", "scrapyd_client"), DEVELOPMENT),
         Service(
             "Scrapy Cloud",
