@@ -226,25 +226,27 @@ class Digest:
 class PageMeta:
     """What a page says about itself, read in the same parse as its content.
 
-    URLs are absolute. `hreflang` maps a language tag to a URL. `robots` holds the lower-case
-    directives of `<meta name="robots">`, and `tdm-reservation`. `licences` are the URLs of `<link
-    rel="license">` and `<meta name="tdm-policy">`. `refresh` is the page that a page leads to
-    instead of a text of its own: by a meta refresh, a script, or its only link. `is_shell` is True
-    when the page holds no text of its own and has to be rendered by a browser. `section` is looked
-    for on the start page only. `api_files` are the OpenAPI files that an API reference names, or
-    the data of a page of DocC, None for other pages, `held_apis` the descriptions that its scripts
-    hold, as JSON; `api_scripts` are files that may name or hold them, where the page itself does
-    not. `listing` says why a page only lists others, `lists_only` that its main content is nothing
-    but links and teasers, `tags` holds the pages that it names as its tags. `routes` are the links
-    to routes of the page itself (`#/guide`). `mounts` names the empty elements that its scripts may
-    fill (`#root`, `div.code-sample`). `is_template` is True when the page is the template of a
-    program (`{{ page.title }}`). `copies` are the pages that it names as itself in HTML for another
-    use: print, phones.
+    URLs are absolute. `locale` is the language that its metadata name. `hreflang` maps a language
+    tag to a URL. `robots` holds the lower-case directives of `<meta name="robots">`, and
+    `tdm-reservation`. `licences` are the URLs of `<link rel="license">` and `<meta
+    name="tdm-policy">`. `refresh` is the page that a page leads to instead of a text of its own: by
+    a meta refresh, a script, or its only link. `is_shell` is True when the page holds no text of
+    its own and has to be rendered by a browser. `section` is looked for on the start page only.
+    `api_files` are the OpenAPI files that an API reference names, or the data of a page of DocC,
+    None for other pages, `held_apis` the descriptions that its scripts hold, as JSON; `api_scripts`
+    are files that may name or hold them, where the page itself does not. `listing` says why a page
+    only lists others, `lists_only` that its main content is nothing but links and teasers, `tags`
+    holds the pages that it names as its tags. `routes` are the links to routes of the page itself
+    (`#/guide`). `mounts` names the empty elements that its scripts may fill (`#root`,
+    `div.code-sample`). `is_template` is True when the page is the template of a program (`{{
+    page.title }}`). `copies` are the pages that it names as itself in HTML for another use: print,
+    phones.
     """
 
     title: str | None = None
     description: str | None = None
     language: str | None = None
+    locale: str | None = None
     canonical: str | None = None
     refresh: str | None = None
     markdown_alternate: str | None = None

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import eq
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
 
@@ -60,9 +60,12 @@ _ACTIONS = (
     " backlink login logout register subscribe purge rename attachfile index media export_pdf"
     " export_raw export_xhtml export_code print likepages localsitemap fullsearch titlesearch search"
     " format recall refresh revert rollback spellcheck renderasdocbook"
+    " inline export attach rdiff oops save preview manage"
 )
 WIKI_ACTIONS = frozenset(_ACTIONS.split())
-"""What wikis (MediaWiki, DokuWiki, MoinMoin, Trac) do by `action=` or `do=`."""
+"""What wikis do by `action=` or `do=` (MediaWiki, DokuWiki, MoinMoin, Trac), or below `/bin/`
+(TWiki, Foswiki, XWiki).
+"""
 OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
 """Parameters by which wikis show an old form of a page."""
 PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
@@ -176,12 +179,18 @@ def _is_of_wiki(segments: list[str], parameters: list[tuple[str, str]]) -> bool:
     """Return whether a wiki does something with its page here: it is edited, compared, printed,
     listed, discussed, or shown as it was at a time (`rev=1700000000`).
     """
+    scripts = pairwise(segments[:-1])
+    if any(place == "bin" and script in WIKI_ACTIONS for place, script in scripts):
+        return True
+    is_in_wiki = any("wiki" in segment.lower() for segment in segments)
     return any(map(_APART.match, segments)) or any(
         value.lower() in WIKI_ACTIONS
         if name in {"action", "do", "veaction"}
         else name in OF_WIKIS
         or (name == "title" and _APART.match(value))
+        or (name == "idx" and not value.isdecimal())
         or (name == "rev" and _TIME.fullmatch(value))
+        or (name == "version" and value.isdecimal() and is_in_wiki)
         or (PRINTED.match(name) and value.lower() not in _OFF)
         or (
             PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output", "cover"}
@@ -358,8 +367,7 @@ class Bounds:
             return Filtered("url-length", f"longer than {MAX_URL_LENGTH} characters")
         if identity(url) in self._named:
             return None
-        is_named = host(url) != self.trees.host or self._is_named(url)
-        if not is_named and (foreign := self.trees.foreign(url)) is not None:
+        if not self._is_named(url) and (foreign := self.trees.foreign(url)) is not None:
             return _other_copy(*foreign)
         return self.scope.refusal(url, listed=listed) if self.scope else None
 

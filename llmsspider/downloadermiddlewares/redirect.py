@@ -44,7 +44,7 @@ MAX_PAGE = 10 * 1024 * 1024
 _HREF = re.compile(rb"<a\s[^<>]{0,500}?\bhref\s*=\s*([^\s<>]+)", re.IGNORECASE)
 _TITLE = re.compile(rb"<(?:title|h1)\b[^<>]{0,500}>([^<]{0,200})", re.IGNORECASE)
 _OF_REDIRECTS = frozenset({COOKIES, *REDIRECTED})
-_REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"']+)", re.IGNORECASE)
+_REFRESH = re.compile(r"\s*[0-5](?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 
 
 class NoReferer(redirect.BaseRedirectMiddleware):
@@ -181,8 +181,11 @@ class RedirectMiddleware(NoReferer, redirect.RedirectMiddleware):
 
 def _as_redirect(response: Response) -> Response:
     """Return the redirect that a `Refresh` header asks for at once, or that several choices prefer
-    (status 300); else the answer itself.
+    (status 300); else the answer itself. A backslash in its address is a slash, as in links.
     """
+    location = response.headers.get("Location") or b""
+    if b"\\" in location:
+        response.headers["Location"] = location.replace(b"\\", b"/")
     if response.status == 300 and "Location" in response.headers:
         return response.replace(status=302)
     found = _REFRESH.match((response.headers.get("Refresh") or b"").decode("latin-1"))

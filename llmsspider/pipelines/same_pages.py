@@ -21,6 +21,8 @@ from llmsspider.web.urls import alike_key, directory, host, loose_key
 _DESTINATION = re.compile(r"\]\([^()\s]*+")
 """Where a link leads: relative links of one page differ by the spelling of its address."""
 
+_LINK = re.compile(r"(?:^ *[-*+] +)?!?\[[^\[\]]*\]\(([^()\s]*+)[^()]*\)", re.MULTILINE)
+
 _QUERY = re.compile("[?;]")
 """What a query begins with, or the parameters of a path."""
 
@@ -48,9 +50,14 @@ class Text(NamedTuple):
     """Whether a list names the address: others of its directory are no copies of it."""
 
     @property
-    def may_be_copy(self) -> bool:
-        """Whether it may be a page whose address is no spelling of its own."""
-        return len(self.content) >= MIN_SAME_CHARACTERS and not self.is_listed
+    def said(self) -> str:
+        """The text without links to the page itself, and to what may be a copy of it."""
+        own = _path(self.url)
+
+        def without_own(link: re.Match[str]) -> str:
+            return "" if _are_alike(own, _path(link[1])) else link[0]
+
+        return " ".join(_LINK.sub(without_own, self.content).split())
 
 
 class SamePages:
@@ -68,15 +75,18 @@ class SamePages:
         """
         bare = self._bare(page.url)
         same = _without_spelling(page, bare)
-        words = content_hash(_DESTINATION.sub("](", page.content))
-        own = _names(page, same, words)
-        plainer = _plainer_names(page, bare, same, words)
+        said = page.said
+        words = content_hash(_DESTINATION.sub("](", said))
+        # of a page whose address is no spelling of its own
+        may_be_copy = len(said) >= MIN_SAME_CHARACTERS and not page.is_listed
+        own = _names(page, same, words, may_be_copy=may_be_copy)
+        plainer = _plainer_names(page, bare, same, words, may_be_copy=may_be_copy)
         of_host = f"{host(page.url)} {page.title} {words}"
         found = [self._first.setdefault(name, page.url) for name in own]
         if page.url == _path(page.url):
             self._first.setdefault(of_host, page.url)
             own.append(of_host)
-        elif page.may_be_copy:
+        elif may_be_copy:
             plainer.append(of_host)
         found += [self._first.get(_beyond(name), page.url) for name in own]
         found += [self._first.get(name, page.url) for name in plainer]
@@ -125,12 +135,19 @@ def _with_segment_less(url: str) -> Iterator[str]:
             yield urlunsplit(parts._replace(path=path))
 
 
-def _names(page: Text, same: str, words: str) -> list[str]:
+def _are_alike(one: str, other: str) -> bool:
+    """Say whether two addresses are one, or one of them has one segment more."""
+    shorter, longer = sorted((one.rstrip("/"), other.rstrip("/")), key=len)
+    is_longer = shorter.count("/") + 1 == longer.count("/")
+    return shorter == longer or (is_longer and shorter in _with_segment_less(longer))
+
+
+def _names(page: Text, same: str, words: str, *, may_be_copy: bool) -> list[str]:
     address = loose_key(page.url)
     names = [f"{address} {same}", f"{alike_key(page.url)} {words}"]
     if page.file is not None:
         names.append(f"{address.rpartition('/')[2]} {page.file}")
-    if page.may_be_copy:
+    if may_be_copy:
         names.append(f"{directory(page.url)}* {page.title} {words}")
         path = _path(page.url)
         prose = _BESIDE_PROSE.sub("", page.content) if path != page.url else ""
@@ -139,11 +156,11 @@ def _names(page: Text, same: str, words: str) -> list[str]:
     return names
 
 
-def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
+def _plainer_names(page: Text, bare: str, same: str, words: str, *, may_be_copy: bool) -> list[str]:
     """Return the names of pages that this one may be with a version, a query, a segment, or a
     parameter, more.
     """
-    plainer = list(_with_segment_less(page.url)) if page.may_be_copy else []
+    plainer = list(_with_segment_less(page.url)) if may_be_copy else []
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:

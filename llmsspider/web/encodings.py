@@ -12,15 +12,14 @@ BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "u
 """Byte order marks, and the encoding that each stands for."""
 
 _LABELS = {
-    **dict.fromkeys(("ks_c_5601-1987", "ks_c_5601-1989", "ksc5601", "ksc_5601", "korean"), "cp949"),
-    **dict.fromkeys(("windows-949", "csksc56011987", "iso-ir-149", "cseuckr"), "cp949"),
-    **dict.fromkeys(("x-gbk", "csgb2312", "chinese", "gb_2312", "iso-ir-58"), "gb18030"),
-    **dict.fromkeys(("x-x-big5", "cn-big5", "csbig5", "big5-hkscs"), "big5hkscs"),
-    **dict.fromkeys(("x-sjis", "csshiftjis", "ms_kanji", "sjis", "ms932"), "cp932"),
-    **dict.fromkeys(("x-euc-jp", "cseucpkdfmtjapanese"), "euc_jp"),
-    **dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac_cyrillic"),
+    **dict.fromkeys(("ks_c_5601-1989", "ksc_5601", "windows-949", "cseuckr"), "cp949"),
+    **dict.fromkeys(("csksc56011987", "iso-ir-149"), "cp949"),
+    **dict.fromkeys(("csgb2312", "gb_2312"), "gb18030"),
+    **dict.fromkeys(("x-x-big5", "cn-big5"), "big5hkscs"),
+    **dict.fromkeys(("iso-8859-8-i", "iso-8859-8-e", "logical", "visual"), "iso8859_8"),
+    "cseucpkdfmtjapanese": "euc_jp",
+    "x-mac-ukrainian": "mac_cyrillic",
     "dos-874": "cp874",
-    "x-mac-roman": "mac_roman",
     "unicode-1-1-utf-8": "utf-8",
 }
 """Labels of the Encoding Standard that w3lib does not know, and Python's decoder for them."""
@@ -34,8 +33,9 @@ def resolved(label: str) -> str | None:
     ['cp932', 'cp1251', 'cp1251', 'cp874', None]
     """
     plain = label.strip().lower()
-    joined = _SEPARATOR.sub("", plain)
-    return _LABELS.get(plain) or resolve_encoding(plain) or resolve_encoding(joined)
+    joined = _SEPARATOR.sub("", plain.removeprefix("x-"))
+    names = (plain, plain.removeprefix("x-"), joined)
+    return _LABELS.get(plain) or next(filter(None, map(resolve_encoding, names)), None)
 
 
 def of_content_type(header: str | None) -> str | None:

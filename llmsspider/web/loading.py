@@ -120,28 +120,7 @@ Extra = Literal[
     "sign",
 ]
 
-EXTRAS: dict[Extra, dict[str, str]] = {
-    "browser": {
-        "scrapy_playwright": "scrapy-playwright>=0.0.46,<0.1",
-        "playwright": "playwright>=1.50",
-    },
-    "documents": {
-        "pdf_oxide": "pdf-oxide>=0.3.78",
-        "mammoth": "mammoth>=1.13",
-        "kreuzberg": "kreuzberg>=4.10,<5",
-    },
-    "embeddings": {"numpy": "numpy>=2.1"},
-    "lancedb": {"lancedb": "lancedb>=0.34"},
-    "mcp": {"mcp": "mcp>=2,<3", "starlette": "starlette>=0.49.1", "uvicorn": "uvicorn>=0.32"},
-    "parquet": {"pyarrow": "pyarrow>=18"},
-    "postgresql": {"psycopg": "psycopg[binary]>=3.2.1"},
-    "qdrant": {"qdrant_client": "qdrant-client>=1.16"},
-    "s3": {"boto3": "boto3>=1.35"},
-    "sign": {
-        "http_message_signatures": "http-message-signatures>=3,<4",
-        "http_sf": "http-sf>=1.5,<2",
-    },
-}
+EXTRAS = cast("dict[Extra, dict[str, str]]", shipped_table("llmsspider.web", "extras"))
 """The modules that each extra of pyproject.toml brings, and what pip is asked for."""
 
 

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit, urlunsplit
 from w3lib.url import url_query_cleaner, url_query_parameter
 
 from llmsspider.web.addresses import FILE
-from llmsspider.web.urls import host, identity
+from llmsspider.web.urls import host, identity, loose_key
 
 Axis = Literal["language", "version"]
 FoundTree = tuple[Axis, str, str]
@@ -208,8 +208,10 @@ class Trees:
         `is_final`: every other page was requested; what was not read by now, as its host is down,
         counts as a page.
         """
-        if (by_query := self.foreign_by_name(url)) is not None:
-            return by_query
+        if (by_name := self.foreign_by_name(url)) is not None:
+            return by_name
+        if self._on_start_host(url):
+            return "language", host(url).partition(".")[0]
         for axis, segment, tree in self._unwanted(url):
             if tree in self.found or (
                 tree not in self.no_copies
@@ -299,6 +301,8 @@ class Trees:
 
     def in_wanted_language(self, url: str) -> str | None:
         """Return the address that a page of an unwanted language has in the wanted one; else None."""
+        if same := self._on_start_host(url):
+            return same
         found = ((axis, segment) for axis, segment, _ in self._unwanted(url))
         segment = next((segment for axis, segment in found if axis == "language"), None)
         home, _ = self._home.get("language", (None, ""))
@@ -364,6 +368,20 @@ class Trees:
         else:
             is_wanted = self.language == "all" or same_language(self.language, value)
         return None if is_wanted else ("language", value)
+
+    def _on_start_host(self, url: str) -> str | None:
+        """Return the known address on the start page's host of a page of one that an unwanted
+        language names (`de.docs.e.com`); else None.
+        """
+        tag, _, rest = host(url).partition(".")
+        own, _, beside = self.host.partition(".")
+        wanted = self.language or own
+        is_beside = rest == self.host or (rest == beside and axis_of(own) == "language")
+        is_wanted = wanted == "all" or same_language(wanted, tag)
+        if is_wanted or not is_beside or axis_of(tag) != "language":
+            return None
+        same = urlsplit(url)._replace(netloc=self.host).geturl()
+        return next(filter(self.is_known, (same, loose_key(same))), None)
 
     def _unwanted(self, url: str) -> Iterator[FoundTree]:
         """Yield each tree the URL may be in, but for those that are wanted."""

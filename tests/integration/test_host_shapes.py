@@ -89,12 +89,13 @@ def test_texts_in_any_unicode_are_read(serve, run_crawl, encoding):
     "moved",
     [
         Reply("", 300, headers={"Location": "/new"}),
+        Reply("", 301, headers={"Location": "\\new"}),
         Reply(
             "<html><head><noscript><meta http-equiv='refresh' content=\"0;URL='/new'\"></noscript>"
             "</head><body>Moved</body></html>"
         ),
     ],
-    ids=["the preferred of several choices", "a refresh without scripts"],
+    ids=["the preferred of several choices", "an address of Windows", "a refresh without scripts"],
 )
 def test_a_page_that_leads_on_is_no_document(serve, run_crawl, moved):
     pages = {"/": html("Home", f"<p>Home.</p>{links('/old')}"), "/new": page("new")}
@@ -183,8 +184,9 @@ def test_a_circle_without_cookies_stays_an_error(serve, run_crawl):
 def test_a_refresh_header_redirects_but_to_the_page_itself(serve, run_crawl):
     site = serve(
         {
-            "/": html("Home", f"<p>Home.</p>{links('/old', '/clock')}"),
+            "/": html("Home", f"<p>Home.</p>{links('/old', '/older', '/clock')}"),
             "/old": Reply("<p>Moved.</p>", headers={"Refresh": "0; URL='/new'"}),
+            "/older": Reply("<p>Moved.</p>", headers={"Refresh": "1;/old"}),
             "/new": page("new"),
             "/clock": Reply(page("clock"), headers={"Refresh": "5; url=/clock"}),
         }
@@ -288,8 +290,9 @@ def test_translations_are_those_that_pages_name_whatever_their_addresses(serve, 
     [
         ('<meta property="og:locale" content="fr_FR">', {"language": "en"}),
         ('<link rel="alternate" hreflang="en" href="/d/{name}">', {}),
+        ('</head><a rel="alternate" hreflang="en" href="/d/{name}">English</a>', {}),
     ],
-    ids=["asked for one", "names the page in it"],
+    ids=["asked for one", "names the page in it", "links to the page in it"],
 )
 def test_a_page_that_declares_another_language_is_left_out(serve, run_crawl, head, arguments):
     pages = {f"/d/{name}": page(name, links(f"/d/{name}/fra")) for name in NAMES}
@@ -304,6 +307,32 @@ def test_a_page_that_declares_another_language_is_left_out(serve, run_crawl, hea
     outcome = run_crawl(f"{site.url}/d/", arguments=arguments)
     assert set(outcome.by_path(site.url)) == {"/d/", *(f"/d/{name}" for name in NAMES), *kept}
     assert outcome.stats["llms/filtered/language"] == len(NAMES) + (not kept)
+
+
+GERMAN = (
+    "<p>Die Datei wird beim Start des Dienstes gelesen und nicht verändert. Wenn der Dienst nicht"
+    " antwortet, ist das Protokoll für die Suche nach der Ursache da, und die Rechte der Datei.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda text: text.replace("</main>", f"{GERMAN}</main>"),
+        lambda text: text.replace("<main", "<main lang='de'"),
+        lambda text: text.replace("</head>", "<meta property='og:locale' content='de_DE'></head>"),
+    ],
+    ids=["text", "of the main content", "og:locale"],
+)
+def test_pages_in_another_language_below_the_stamp_of_a_template(serve, run_crawl, made):
+    pages = {f"/d/{name}": page(name) for name in NAMES}
+    german = {f"/d/{name}-x": made(page(f"{name} x")) for name in NAMES}
+    site = serve({"/d/": page("home", links(*pages, *german)), **pages, **german})
+    english = run_crawl(f"{site.url}/d/", arguments={"language": "en"}).by_path(site.url)
+    assert set(english) == {"/d/", *pages}
+    both = run_crawl(f"{site.url}/d/", arguments={"source": "both"}).by_path(site.url)
+    assert set(both) == {"/d/", *pages, *german}
+    assert {both[path]["language"] for path in german} <= {"de", "de-DE"}
 
 
 @pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
@@ -326,7 +355,7 @@ def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are
     assert found == {path for path in wanted if not path.endswith("llms.txt")}
 
 
-@pytest.mark.parametrize("by", ["url", "canonical", "permalink", "slug", "header"])
+@pytest.mark.parametrize("by", ["url", "canonical", "permalink", "source_url", "slug", "header"])
 def test_a_markdown_file_that_names_its_page_is_that_page(serve, run_crawl, by):
     def file(name: str) -> Reply:
         made = markdown(name)

@@ -33,6 +33,8 @@ def test_the_text_is_read_right(body: bytes, label: str | None) -> None:
 
 def test_every_label_of_the_standard_is_read_in_a_header() -> None:
     assert of_content_type("text/html; charset=x-euc-jp") == "euc_jp"
+    assert of_content_type("text/html; charset=x-cp1250") == "cp1250"
+    assert of_content_type("text/html; charset=iso-8859-8-i") == "iso8859_8"
     assert of_content_type("text/html; charset=klingon") is None
     assert of_content_type("text/html; charset") is None
     assert of_content_type(None) is None

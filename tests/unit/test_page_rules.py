@@ -92,6 +92,26 @@ FOREIGN = {
     "a page called dev": (trees(), "https://e.com/dev/", None),
     "a page called next": (trees(), "https://e.com/next", None),
     "a page called ts is no language": (trees(), "https://e.com/ts/", None),
+    "a host named by a language": (
+        trees("https://docs.e.com/", {"https://docs.e.com/a"}),
+        "https://de.docs.e.com/a.md",
+        ("language", "de"),
+    ),
+    "a host beside one named by a language": (
+        trees("https://en.e.com/", {"https://en.e.com/a"}),
+        "https://de.e.com/a",
+        ("language", "de"),
+    ),
+    "a host named by a language, with pages of its own": (
+        trees("https://docs.e.com/", {"https://docs.e.com/a"}),
+        "https://my.docs.e.com/account",
+        None,
+    ),
+    "a host named by the wanted language": (
+        trees("https://docs.e.com/", {"https://docs.e.com/a"}, language="de"),
+        "https://de.docs.e.com/a",
+        None,
+    ),
     "translation named by hreflang": (
         trees(language_trees=frozenset({"fr"})),
         "https://e.com/fr/",

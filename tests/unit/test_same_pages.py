@@ -82,6 +82,22 @@ def test_lists_of_one_text_with_other_titles_and_links_are_one_page():
         assert found == (f"{SITE}/l?color=red" if path == "/l?size=2" else None)
 
 
+@pytest.mark.parametrize(
+    "paths",
+    [("/docs/a", "/print/docs/a"), ("/docs/", "/print/docs"), ("/a/turn", "/a/turn/wide")],
+    ids=["before it", "of a directory", "behind it"],
+)
+def test_links_to_a_copy_are_no_text_of_a_page(paths):
+    path, copy = paths
+    of_page = text(path, f"{LONG}\n\n- [Print]({SITE}{copy})\n")
+    for ordered in permutations((of_page, text(copy))):
+        pages = SamePages(other_versions=False)
+        assert [pages.first(one) for one in ordered] == [None, ordered[0].url]
+    pages = SamePages(other_versions=False)
+    other = text(path, f"{LONG}\n\n- [Print]({SITE}/x/y{copy})\n")
+    assert [pages.first(one) for one in (other, text(copy))] == [None, None]
+
+
 def test_another_text_is_another_page():
     pages = SamePages(other_versions=False)
     assert pages.first(text("/a")) is None

@@ -29,6 +29,7 @@ from llmsspider.content.extraction.metadata import read_page, section_of, whole_
 from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.parts import Parts
 from llmsspider.content.extraction.rules import rules_for
+from llmsspider.content.extraction.spoken import spoken_language
 from llmsspider.content.extraction.titles import (
     clear_site_name,
     nest_sections,
@@ -129,6 +130,7 @@ def _converted(  # noqa: PLR0917
         page.meta.is_shell = False
     growth.check(len(page.markdown))
     take_invisible(page)
+    page.meta.language = spoken_language(page)
     return page
 
 

@@ -200,7 +200,9 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     return walk.block(element)
 
 
-_LAZY = ("data-src", "data-lazy-src", "data-original", "src")
+_LAZY = (
+    "data-src", "data-lazy-src", "data-original", "data-pagespeed-lazy-src", "data-cfsrc", "src"
+)  # fmt: skip
 _MAX_SOURCES = 20
 _SETS = ("srcset", "data-srcset", "data-lazy-srcset")
 

@@ -17,37 +17,11 @@ _ACCENTS = {
     "^": "hat", "ˆ": "hat", "~": "tilde", "˜": "tilde", "¯": "bar", "‾": "overline", "→": "vec", "⃗": "vec",
     ".": "dot", "˙": "dot", "¨": "ddot", "⏞": "overbrace", "⏟": "underbrace", "_": "underline", "ˇ": "check",
 }  # fmt: skip
-_FUNCTIONS = frozenset(
-    [
-        "arccos",
-        "arcsin",
-        "arctan",
-        "arg",
-        "cos",
-        "cosh",
-        "cot",
-        "csc",
-        "deg",
-        "det",
-        "dim",
-        "exp",
-        "gcd",
-        "inf",
-        "ker",
-        "lim",
-        "ln",
-        "log",
-        "max",
-        "min",
-        "sec",
-        "sin",
-        "sinh",
-        "sup",
-        "tan",
-        "tanh",
-        "Pr",
-    ]
+_NAMES = (
+    "arccos arcsin arctan arg cos cosh cot csc deg det dim exp gcd inf ker lim ln log max min"
+    " sec sin sinh sup tan tanh Pr"
 )
+_FUNCTIONS = frozenset(_NAMES.split())
 _BRACKETS = {"{": "\\{", "}": "\\}"}
 
 

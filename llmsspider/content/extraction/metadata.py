@@ -96,7 +96,14 @@ _LOCATION = re.compile(
 _IN_NOSCRIPT = XPath("/html/head/noscript/meta[@http-equiv]")
 
 
-_LANG_OF_BLOCK = strings_of("(//main | //article | /html/body/*)[@lang][1]/@lang")
+_LANGUAGES = (
+    strings_of("(//main | //article)/@lang"),
+    strings_of(
+        "/html/@*[local-name()='lang' or name()='xml:lang'] | /html/body/@lang | /html/body/*/@lang"
+    ),
+)
+"""Where a page says which language it is in, what is nearest to its text first."""
+_TRANSLATIONS = XPath("//a[@hreflang and contains(@rel, 'alternate')]")
 
 
 def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
@@ -104,15 +111,12 @@ def _read_head(root: _Element, joiner: Joiner) -> PageMeta:
     is left False.
     """
     tops = [part for part in root if part.tag in {"head", "body"}]
-    names = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
-    languages = [root.get(name) for name in names] + [
-        part.get("lang") for part in tops if part.tag == "body"
-    ]
-    named = next(filter(None, languages), None) or next(iter(_LANG_OF_BLOCK(root)), None)
-    meta = PageMeta(language=_clean(named))
+    languages = chain.from_iterable(named(root) for named in _LANGUAGES)
+    meta = PageMeta(language=next(filter(None, map(_clean, languages)), None))
     site_name = None
-    for element in [one for part in tops for one in part.iterchildren("meta", "link")]:
-        if element.tag == "link":
+    in_head = [one for part in tops for one in part.iterchildren("meta", "link")]
+    for element in [*in_head, *_TRANSLATIONS(root)]:
+        if element.tag != "meta":
             _read_link_tag(meta, element, joiner)
         elif element.get("property") == "og:site_name":
             site_name = _clean(element.get("content"))
@@ -167,7 +171,8 @@ def _read_meta_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:
             target = content[found.end() :].strip().strip("\"'").strip()
             meta.refresh = joiner.join(target) if target else meta.refresh
         case "content-language" | "og:locale":
-            meta.language = meta.language or _clean(content.replace("_", "-"))
+            meta.locale = meta.locale or _clean(content.replace("_", "-"))
+            meta.language = meta.language or meta.locale
 
 
 def _read_link_tag(meta: PageMeta, element: _Element, joiner: Joiner) -> None:

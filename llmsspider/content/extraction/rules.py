@@ -20,18 +20,13 @@ from llmsspider.content.extraction.tree import (
     strings_of,
     visible,
 )
+from llmsspider.web.loading import shipped_table
 
 # Whether an element with a class of page furniture (chrome) is that: the name is evidence, its
 # content decides.
 
-DOUBTFUL = frozenset(
-    {"ad", "ads", "breadcrumb", "breadcrumbs", "comments", "cookies", "copy", "div.prompt",
-     "feedback", "footer", "no-print", "article-tags", "noprint", "page-feedback",
-     "post-tags", "tag-list", "page-nav", "page-navigation", "page-toc", "pager", "pagination",
-     "last-modified", "last-update", "last-updated",
-     "related-articles", "related-posts", "search-results", "section-index",
-     "table-of-contents", "toc", "TOC"}
-)  # fmt: skip
+_NAMES = shipped_table("llmsspider.content.extraction", "rules")
+DOUBTFUL = frozenset(_NAMES["doubtful"])
 """Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides.
 """
 CONTENTS_NAMES = frozenset(
@@ -118,38 +113,7 @@ def is_section(element: _Element) -> bool:
 # `.class>tag`), compiled to sets; the answer for a class attribute is remembered, since pages of
 # one site repeat the same few hundred.
 
-COMMON_DROPS = (
-    # permalinks
-    ".headerlink", ".hash-link", ".header-anchor", ".anchor-link", ".heading-anchor",
-    ".sl-anchor-link", ".permalink", ".heading-link", ".header-anchor-trigger",
-    # copy buttons and toolbars of code
-    ".copy", ".copybtn", ".copy-button", ".code-copy-button", "div.toolbar", ".copy-popup-wrapper",
-    # tables of contents, breadcrumbs, previous and next
-    ".toc", ".table-of-contents", ".on-this-page", ".page-toc", "#toc", "#TOC",
-    "#table-of-contents", ".breadcrumb", ".breadcrumbs", ".pagination", ".pager",
-    ".prev-next", ".page-nav", ".page-navigation", ".navfooter", ".navheader", ".pagination-links",
-    ".navsettop", ".navsetbottom",
-    ".footer",
-    # links to edit and to the source, feedback, sharing
-    ".tag-source", ".feedback--title", ".feedback--question", ".feedback--answer", ".feedback--response",
-    ".edit-page", ".edit-link", ".edit-this-page", ".srclink",
-    ".last-modified", ".last-update", ".last-updated",
-    ".feedback", ".page-feedback", ".was-this-helpful", ".social-share", ".share-buttons",
-    ".callout-icon", ".admonition-icon", ".alert-icon",
-    # numbers of a notebook's cells
-    ".jp-InputPrompt", ".jp-OutputPrompt", "div.prompt",
-    # comments of readers, results of a search, related pages
-    "#comments", ".search-results", ".comments-area", "#disqus_thread",
-    ".post-tags", ".article-tags", ".tag-list",
-    ".related-articles", ".related-posts",
-    # banners and advertisements
-    ".cookies", ".ads", ".ad", ".advertisement",
-    ".ethical-ad", "[data-ea-publisher]", "#carbonads",
-    # for screen readers, or not for print and search
-    ".sr-only", ".visually-hidden", ".skip-link", ".screen-reader-text", ".screen-reader-only",
-    ".noprint", ".no-print", "[role=navigation]", "[role=search]", "[role=toolbar]",
-    "[role=contentinfo]", "[role=tablist]", "ul.nav-tabs", "ul.nav-pills", "[role=dialog]",
-)  # fmt: skip
+COMMON_DROPS = tuple(_NAMES["drops"])
 """Selectors of elements that are filtered on every site; those in `DOUBTFUL` only unless
 `is_content`.
 """
@@ -180,35 +144,14 @@ _ADMONITION = re.compile(
     r"docs-callout|infobox|note-box|alert-\w+|"
     r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
 )
-_BARE_ADMONITION = {
-    "note",
-    "tip",
-    "warning",
-    "important",
-    "caution",
-    "danger",
-    "information",
-    "seealso",
-}
-_BOXES = {"div", "aside", "blockquote", "section", "details", "figure", "p", "article"}
-_MATH = frozenset(
-    {"math", "katex", "katex-display", "katex-block", "arithmatex", "MathJax_Preview", "MathJax",
-     "MathJax_Display", "MJXc-display", "math-display", "math-container", "math-inline", "stemblock", "latex"}
-)  # fmt: skip
-GRIDS = {"two-column-summary": 2, "three-column-summary": 3, "four-column-summary": 4}
+_BARE_ADMONITION = frozenset(_NAMES["admonitions"])
+_BOXES = frozenset(_NAMES["boxes"])
+_MATH = frozenset(_NAMES["math"])
+GRIDS: dict[str, int] = _NAMES["grids"]
 """Classes of a `<div>` whose children are the cells of a table (javadoc), with the number of
 columns.
 """
-_KINDS = (
-    (Kind.TABS, {"tabbed-set", "tab-set", "sphinx-tabs", "tabs-container", "panel-tabset", "vp-code-group", "tabs",
-                 "tabset", "sd-tab-set", "book-tabs", "code-tabs", "code-group", "nextra-tabs", "tab-view"}),
-    (Kind.SIGNATURE, {"sig", "sig-object", "member-signature", "memproto", "type-signature", "code-header",
-                      # those with a tag of Haddock and pdoc
-                      "method-heading", "p.src", "div.attr"}),
-    (Kind.GRID, {f"div.{name}" for name in GRIDS}),
-    # Doxygen, Scribble
-    (Kind.CODE, {"div.fragment", "blockquote.SCodeFlow", "table.RktBlk", "table.RBoxed"}),
-)  # fmt: skip
+_KINDS = [(Kind[name.upper()], frozenset(names)) for name, names in _NAMES["kinds"].items()]
 """Classes that say what an element is, with a tag where the class alone says too little; the first
 kind counts.
 """

@@ -254,7 +254,7 @@ class Draft:
         """
         found = self.found
         front = self.front
-        names = ["canonical_url", "canonical", "permalink", "url"]
+        names = ["canonical_url", "canonical", "permalink", "url", "source_url"]
         if str(front.get("slug")).startswith("/"):  # else a name
             names.append("slug")
         canonical = next((value for name in names if (value := front.get(name))), None)

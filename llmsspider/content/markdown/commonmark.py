@@ -14,6 +14,7 @@ from pyromark import Markdown, Options
 
 from llmsspider.errors import ConversionError
 from llmsspider.items import Link, Page
+from llmsspider.web.loading import shipped_table
 from llmsspider.web.text import valid_text
 from llmsspider.web.urls import forward_slashes
 
@@ -177,67 +178,7 @@ _NONE = re.compile(
     "unknown|other"
 )
 
-_NAMES = {
-    "asciidoc": "adoc",
-    "asm": "assembly nasm gas assembler",
-    "batch": "bat cmd dosbatch winbatch batchfile",
-    "bibtex": "bib",
-    "c": "h",
-    "clojure": "clj cljs edn",
-    "cpp": "c++ cxx cc hpp",
-    "csharp": "cs c# c-sharp",
-    "cuda": "cu",
-    "diff": "patch udiff",
-    "dockerfile": "docker containerfile",
-    "elixir": "ex exs iex",
-    "emacs-lisp": "elisp emacs",
-    "erlang": "erl",
-    "fortran": "f90 f95 fortran-free",
-    "fsharp": "f# fs",
-    "go": "golang",
-    "graphql": "gql",
-    "haskell": "hs ghci",
-    "hcl": "terraform tf",
-    "html": "htm xhtml html5",
-    "ini": "cfg dosini",
-    "javascript": "js node nodejs mjs cjs ecmascript",
-    "jinja": "jinja2 j2",
-    "julia": "jl jlcon julia-repl",
-    "kotlin": "kt kts",
-    "latex": "tex",
-    "lisp": "common-lisp cl",
-    "makefile": "make mk mf",
-    "markdown": "md mkd mdown",
-    "nim": "nimrod",
-    "objective-c": "objc obj-c objectivec",
-    "ocaml": "ml",
-    "perl": "pl",
-    "php": "php3 php4 php5 php7",
-    "powershell": "ps1 ps pwsh posh",
-    "protobuf": "proto protocol-buffer",
-    "python": (
-        "py python3 py3 python2 py2 pycon python-console python-repl ipython ipython3 doctest"
-    ),
-    "r": "rlang splus rconsole",
-    "racket": "rkt",
-    "rst": "rest restructuredtext",
-    "ruby": "rb irb",
-    "rust": "rs",
-    "scala": "sc",
-    "scheme": "scm",
-    "shell": (
-        "sh bash zsh ksh shell-script shellscript console terminal shell-session shellsession"
-        " sh-session bash-session bash-console text-console"
-    ),
-    "typescript": "ts mts cts",
-    "vb": "vbnet vb.net visual-basic visualbasic",
-    "vim": "viml vimscript",
-    "wasm": "wat webassembly",
-    "yaml": "yml",
-}
-_NAMES |= dict.fromkeys(
-    ["css", "java", "json", "lua", "matlab", "mdx", "sql", "swift", "toml", "xml"], ""
-)
+_NAMES = shipped_table("llmsspider.content.markdown", "code_languages")
 _ONE_NAME = {word: name for name, words in _NAMES.items() for word in (name, *words.split())}
 
 
