@@ -124,7 +124,7 @@ PROOF = ((), (3,), (), ())
 
 def proven(site, run_crawl) -> dict[int, int]:
     """Let the index prove itself; returns the editions of the pages."""
-    nights = Nights(lambda _pages: site, run_crawl, 40)
+    nights = Nights(lambda _pages: site, run_crawl, 24)
     for edited in PROOF:
         nights(*edited)
     return nights.editions
@@ -133,7 +133,7 @@ def proven(site, run_crawl) -> dict[int, int]:
 def nights_from_then_on(begun, run_crawl) -> Nights:
     """Return the nights of the site whose index is proven."""
     site, editions = begun(proven)
-    nights = Nights(lambda _pages: site, run_crawl, 40)
+    nights = Nights(lambda _pages: site, run_crawl, 24)
     nights.editions = dict(editions)
     return nights
 
@@ -144,13 +144,13 @@ def test_a_night_is_what_the_index_names_and_a_sample(begun, run_crawl):
     pages = pages_of(paths)
     assert told == {}
     assert len(set(pages)) == len(pages) == SAMPLE
-    line = r"41 pages: \d+ requests, 0 changed; by search_index.json, proven over 4 nights, 1 of 1 changes named"
+    line = r"25 pages: \d+ requests, 0 changed; by search_index.json, proven over 4 nights, 1 of 1 changes named"
     assert re.search(f"{line}; oldest check 1 crawl ago", outcome.log)
     absent = {"/llms.txt", "/.well-known/llms.txt", "/llms-full.txt", "/sitemap.xml"}
     assert not absent.issubset(paths), (
         "they were not there in three crawls: each is requested in one of ten"
     )
-    assert len(outcome.documents) == 41
+    assert len(outcome.documents) == 25
     told, paths, _ = nights(7, 8)
     assert told == {"/p7/": "changed", "/p8/": "changed"}
     assert {"/p7/", "/p8/"} < {*paths}
@@ -188,10 +188,10 @@ def test_files_in_whose_place_the_start_page_comes_are_requested_in_few_nights(s
 def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     serve, run_crawl, tmp_path
 ):
-    nights = Nights(serve, run_crawl, 40)
+    nights = Nights(serve, run_crawl, 24)
     requests = [len(pages_of(nights(arguments={"source": "kit"})[1])) for _ in range(5)]
 
-    assert requests[3] >= 40
+    assert requests[3] >= 24
     assert requests[4] == SAMPLE
     nights.site.clear()
     options = (
@@ -201,7 +201,7 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
         "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1",
     )
     plan = command("plan", "kit", *options, cwd=tmp_path)
-    assert "night        40 pages are stored: 37 left out, 3 sampled\n" in plan.stdout
+    assert "night        24 pages are stored: 21 left out, 3 sampled\n" in plan.stdout
     assert "by search_index.json, proven over 4 nights, 0 of 0 changes named\n" in plan.stdout
     assert len(re.findall(rf"\n {{9}}{nights.site.url}/p\d+/(?=\n)", plan.stdout)) == 3, (
         "the sampled ones"
@@ -217,22 +217,22 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
 
 
 def test_pages_that_name_their_build_are_as_they_were_while_it_is(serve, run_crawl):
-    nights = Nights(serve, run_crawl, 40)
+    nights = Nights(serve, run_crawl, 24)
     nights.is_docusaurus = True
     requests = [len(pages_of(nights()[1])) for _ in range(5)]
-    assert requests[3] >= 39, "no page links to one of the forty"
+    assert requests[3] >= 23, "no page links to one of them"
     assert requests[4] == SAMPLE
     told, paths, _ = nights(9)
     assert told == {"/p9/": "changed"}
-    linked = {f"/p{number}/" for number in range(40) if number != 5}
+    linked = {f"/p{number}/" for number in range(24) if number != 5}
     assert linked <= {*paths}, "any of them may have changed"
 
 
 def test_a_commit_that_all_pages_carry_is_believed_from_the_fifth_night_on(serve, run_crawl):
-    nights = Nights(serve, run_crawl, 40)
+    nights = Nights(serve, run_crawl, 24)
     nights.commit = "1a2b3c4d"
     requests = [len(pages_of(nights()[1])) for _ in range(5)]
-    assert requests[3] >= 39, "no page links to one of the forty"
+    assert requests[3] >= 23, "no page links to one of them"
     assert requests[4] == SAMPLE
     nights.commit = "2b3c4d5e"
     told, _, _ = nights(9)
@@ -347,9 +347,9 @@ def test_an_index_that_falls_silent_is_found_out_by_the_sample(begun, run_crawl)
     nights()
 
     nights.named = dict(nights.editions)
-    told, _, outcome = nights(*range(39))
+    told, _, outcome = nights(*range(23))
 
-    assert len(told) == 39, "all of them in the same night"
+    assert len(told) == 23, "all of them in the same night"
     assert "search_index.json did not name it; all pages are requested" in outcome.log
     for night in range(4):
         nights.named = None
