@@ -103,6 +103,35 @@ WORDS = {
     ),
     "a word in two": ('<p><span class="d">T</span><span>his</span> is.</p>', "This is."),
     "a badge": ("<h3>boil()<span class='badge new'>old</span></h3><p>x</p>", "### boil() old\n\nx"),
+    "a badge behind a name": (
+        "<h3><code>boil()</code><span class='badge'>old</span></h3><p>x</p>",
+        "### `boil()` old\n\nx",
+    ),
+    "a badge with a space of its own": (
+        "<h3><span>Tea</span><span class='label-append'>\xa0</span>boil</h3><p>x</p>",
+        "### Tea\xa0boil\n\nx",
+    ),
+    "a number before a heading": (
+        "<h2><span class='n'>2.1</span><span>Lids</span></h2><p>x</p>",
+        "## 2.1 Lids\n\nx",
+    ),
+    "a permalink with words that are hidden": (
+        "<h2 id='lids'>Lids<a href='#lids'><span class='visually-hidden'>Link to it</span>#</a></h2><p>x</p>",
+        "## Lids\n\nx",
+    ),
+    "a button of a site's own": ("<p>a</p><clipboard-copy>Copy</clipboard-copy>", "a"),
+    "marks that are drawn in cells": (
+        "<table><tr><th>Lid<th>Fits<tr><td>a<td><svg aria-label=No></svg><tr><td>b<svg aria-label=x></svg><td><svg><title>Yes</title></svg></table>",
+        "| Lid | Fits |\n| --- | --- |\n| a | No |\n| b | Yes |",
+    ),
+    "a list of the page's sections": (
+        "<p>a</p><p>On this page:</p><ul><li><a href='#b'>B</a><li><a href='#c'>C</a></ul><h2 id=b>B</h2><p>x</p>",
+        "a\n\n## B\n\nx",
+    ),
+    "a list that says more than sections": (
+        "<p>Contents:</p><ul><li><a href='#b'>B</a> of tin<li><a href='#c'>C</a></ul>",
+        "Contents:\n\n- [B](https://docs.example.com/guide/page#b) of tin\n- [C](https://docs.example.com/guide/page#c)",
+    ),
     "headings by their role": (
         "<div role='heading' aria-level='2'>Lids</div><p>x</p><p role='heading' aria-level='9'>y</p>",
         "## Lids\n\nx\n\ny",
@@ -140,6 +169,14 @@ CODE = {
         '<div class="syntaxhighlighter nogutter python"><table><tr><td class="gutter"><div class="line">1</div></td>'
         '<td class="code"><div class="line"><code>a</code>()</div><div class="line"><code>b</code></div></td></table></div>',
         "```python\na()\nb\n```",
+    ),
+    "numbers in a box beside it": (
+        "<div><div class='line-numbers'><a href='#L1'>1</a><a href='#L2'>2</a></div><pre>a()\nb()</pre></div>",
+        "```\na()\nb()\n```",
+    ),
+    "a box of code named by its numbers": (
+        "<div class='line-numbers'><pre>a()</pre></div>",
+        "```\na()\n```",
     ),
     "paragraphs": ("<pre><p>a()</p><p>b()</p></pre>", "```\na()\nb()\n```"),
     "numbers that are not selected": (
@@ -204,6 +241,11 @@ FORMULAS = {
         '<span class="katex"><span class="katex-html" aria-hidden="true"><span>E</span><span>=</span><span>m</span></span></span>',
         "E=m",
     ),
+    "drawn once more for old browsers": (
+        '<span class="mwe-math-element"><span style="display: none"><math alttext="c^2"><annotation encoding="application/x-tex">c^2'
+        '</annotation></math></span><img src="/c.svg" alt="c^2"></span>',
+        "$c^2$",
+    ),
     "in an attribute": ('<span class="math" data-math="x^2"><b>x</b>2</span>', "$x^2$"),
 }
 
@@ -215,6 +257,18 @@ PICTURES = {
     "a set alone": (
         '<p><img srcset="/a.png 1x, /b.png 2x" alt="A"></p>',
         "![A](https://docs.example.com/a.png)",
+    ),
+    "for dark backgrounds, once more": (
+        '<p><img class="only-light" src="/a.png" alt="A"><img class="only-dark" src="/b.png" alt="A"></p>',
+        "![A](https://docs.example.com/a.png)",
+    ),
+    "for dark backgrounds, by its address": (
+        '<p><img src="/a.png#dark" alt="A"> <img src="/a.png#light" alt="A"></p>',
+        "![A](https://docs.example.com/a.png#light)",
+    ),
+    "for dark backgrounds alone": (
+        '<p><img src="/dark.png" alt="A"><img src="/light.png" alt="B"></p>',
+        "![A](https://docs.example.com/dark.png)![B](https://docs.example.com/light.png)",
     ),
     "of the picture around": (
         '<p><picture><source data-srcset="/a.webp"><img src="data:image/gif;base64,x" alt="A"></picture></p>',

@@ -141,11 +141,12 @@ def _separate_lines(element: _Element) -> None:
 
 
 def _separate_badges(heading: _Element) -> None:
-    """Set a space before badges that stand right behind the text of a heading."""
+    """Set a space before badges that stand right behind the text or the name of a heading."""
     for badge in heading.iterchildren("span"):
         before = badge.getprevious()
-        text = heading.text if before is None else before.tail
-        if text and not text[-1].isspace() and _BADGE.search(badge.get("class", "")):
+        text = heading.text if before is None else before.tail or inner_text(before)
+        is_behind = text and not text[-1].isspace() and not inner_text(badge)[:1].isspace()
+        if is_behind and _BADGE.search(badge.get("class", "")):
             badge.text = f" {settable(badge.text)}"
 
 

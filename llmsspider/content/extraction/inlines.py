@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 
 from lxml.etree import XPath, _Element
@@ -110,7 +110,8 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
         if is_permalink and not holds(element, "img"):
             return ""
         if is_own and walk.in_heading:
-            return walk.content(element)
+            inner = walk.content(element)
+            return "" if inner.strip() in PERMALINK_SIGNS else inner
         shown = text or " ".join(image.get("alt", "") for image in element.iter("img")).strip()
         if is_own and (SKIP.fullmatch(text.lower()) or shown.lower() in TO_TOP):
             return ""
@@ -229,11 +230,32 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
     alt = collapsed(element.get("alt", "")).strip()
     if "emoji" in element.get("class", "") or not source:
         return walk.format.text(alt)
+    if alt and _is_other_form(element, source):
+        return ""
     is_icon = alt.lower() in CONTROLS or _NEW_WINDOW.match(alt)
     if is_icon and is_within(element, "a", "button", *HEADINGS):
         return ""
     title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
+
+
+def _is_other_form(image: _Element, source: str) -> bool:
+    """Say whether an image shows once more what stands beside it: the formula right before it, or
+    the image for light backgrounds.
+    """
+    alt = image.get("alt")
+    before = image.getprevious()
+    if before is not None and any(one.get("alttext") == alt for one in before.iter("math")):
+        return True
+    if not _is_for_dark(image, source):
+        return False
+    others = chain(image.itersiblings("img", preceding=True), image.itersiblings("img"))
+    return any(one.get("alt") == alt and not _is_for_dark(one, _source_of(one)) for one in others)
+
+
+def _is_for_dark(image: _Element, source: str) -> bool:
+    name = f"{image.get('class')} {source}"
+    return "dark" in name and "light" not in name
 
 
 def _flat(begin: str, end: str) -> InlineConverter:
@@ -415,7 +437,17 @@ def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
 converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 
 
-@converts(INLINE_TAGS, "button")
+@converts(INLINE_TAGS, "svg")
+def _drawing(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return what a drawing is called where a cell holds nothing else: a check mark."""
+    title = element.findtext("title") or ""
+    cell = next(element.iterancestors("td", "th"), None)
+    if cell is None or visible(cell) not in {"", collapsed(title).strip()}:
+        return ""
+    return walk.format.text(element.get("aria-label") or title)
+
+
+@converts(INLINE_TAGS, "button", "clipboard-copy")
 def _button(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return nothing, a word of the text, or the method and the path of an operation that a button
     shows (Redoc).

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.rules import ASKS
+from llmsspider.content.extraction.rules import ASKS, CONTENTS_NAMES
 from llmsspider.content.extraction.tree import (
     CONTROLS,
     SKIPPED,
@@ -37,6 +37,7 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     _clear_ending(main)
     _clear_controls(main, joiner.page)
     _clear_lines(main, source)
+    _clear_contents(main)
     return main
 
 
@@ -49,6 +50,22 @@ def _clear_lines(main: _Element, source: Source) -> None:
         begins = _HERE.match("".join(islice(element.itertext(), 4)))
         if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
             empty(element)
+
+
+def _clear_contents(main: _Element) -> None:
+    """Empty lists of the page's own sections, each with the line above that says so."""
+    for block in list(main.iter("ul", "ol")):
+        title = block.getprevious()
+        if (
+            title is None
+            or "".join(islice(title.itertext(), 4)).strip(" :\n").lower() not in CONTENTS_NAMES
+        ):
+            continue
+        hrefs = _HREFS(block)
+        is_own = len(hrefs) > 1 and all(href[0] == "#" for href in hrefs)
+        if is_own and not letters_outside_links(block):
+            empty(title)
+            empty(block)
 
 
 # Around the content: the way from the home page to this one above the title; dates, tags and links

@@ -397,11 +397,13 @@ def _stands_apart(element: _Element) -> bool:
     around = element.getparent()
     if before is None or around is None or around.tag not in _OF_ITS_OWN:
         return False
+    is_headed = is_within(around, *HEADINGS)
     first = inner_text(before)[-2:]
     second = inner_text(element)[:2]
+    if around.tag in HEADINGS and first[:1] == ".":  # the last part of a number
+        first = first[1:] * 2
     if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
         return False
-    is_headed = is_within(around, *HEADINGS)
     if around.tag == "span" and not is_headed:
         return False
     if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one
