@@ -48,8 +48,7 @@ PROGRAMS = (
 )
 """Names of an installed browser, best first; without one Playwright's own download is used.
 
-Debian's `chromium-headless-shell` takes three fifths of Chromium's CPU. On the PATH it is a script
-that would stay between us and the browser.
+Debian's `chromium-headless-shell` takes three fifths of the CPU; on the PATH a script waits for it.
 """
 
 QUIET = (

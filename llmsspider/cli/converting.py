@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -82,7 +83,7 @@ def _allowed(settings: list[str]) -> AllowedAddresses:
     given = pairs(settings, "-s")
     if others := sorted(given.keys() - {_ALLOWED}):
         raise ArgumentsError([f"-s {others[0]}: no crawl, so only {_ALLOWED} is accepted"])
-    return AllowedAddresses.from_setting(given.get(_ALLOWED))
+    return AllowedAddresses.from_setting(given.get(_ALLOWED, os.environ.get(_ALLOWED)))
 
 
 def _write(made: Converted, output: str | None, *, as_json: bool) -> None:

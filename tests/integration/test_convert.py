@@ -13,8 +13,8 @@ LOCAL = ("-s", "LLMS_ALLOW_PRIVATE_ADDRESSES=127.0.0.1")
 PAGE = '<html lang="en"><title>Kettle</title><main><h1>Kettle</h1><p>It <a href="b">boils</a>.</p><p class="x">Off.</p></main>'
 
 
-def convert(*words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return program("convert", *words, cwd=Path.cwd(), given=given)
+def convert(*words: str, given: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    return program("convert", *words, cwd=Path.cwd(), given=given, **env)
 
 
 def test_a_page_a_file_and_stdin_are_markdown(serve, tmp_path):
@@ -29,7 +29,8 @@ def test_a_page_a_file_and_stdin_are_markdown(serve, tmp_path):
     for path in ("/a", "/moved"):
         done = convert(f"{site.url}{path}", *LOCAL)
         assert (done.returncode, done.stdout, done.stderr) == (0, whole, b"")
-    assert convert(f"{site.url}/m", *LOCAL).stdout == f"# M\n\n[l]({site.url}/k)\n".encode()
+    allowed = {"LLMS_ALLOW_PRIVATE_ADDRESSES": "127.0.0.1"}
+    assert convert(f"{site.url}/m", **allowed).stdout == f"# M\n\n[l]({site.url}/k)\n".encode()
     assert "text/markdown" in site.requests[0].headers["accept"]
 
     page = tmp_path / "page.html"
