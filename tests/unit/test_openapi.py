@@ -221,7 +221,7 @@ def test_a_document_many_times_as_long_as_its_file_is_refused():
     wide = {"properties": {f"p{n}": {"type": "string"} for n in range(300)}}
     reference = {"schema": {"$ref": "#/components/schemas/Wide"}}
     operation = {"responses": {"200": {"content": {"a/b": reference}}}}
-    paths = {f"/{n}": {"get": operation} for n in range(2000)}
+    paths = {f"/{n}": {"get": operation} for n in range(400)}
     with pytest.raises(TooLargePageError):
         document({"openapi": "3.1.0", "paths": paths, "components": {"schemas": {"Wide": wide}}})
 
