@@ -66,16 +66,26 @@ WIKI_ACTIONS = frozenset(_ACTIONS.split())
 """What wikis do by `action=` or `do=` (MediaWiki, DokuWiki, MoinMoin, Trac), or below `/bin/`
 (TWiki, Foswiki, XWiki).
 """
-OF_WIKIS = frozenset({"oldid", "diff", "redlink", "difftype", "rev2[]"})
-"""Parameters by which wikis show an old form of a page."""
-PRINTED = re.compile(r"(?:print|printable|printer[-_]?friendly|print[-_]?view)\Z", re.IGNORECASE)
-"""What asks for a page in its form for print, as the name of a parameter or as a value."""
-_OFF = frozenset({"0", "false", "no", "off"})
+_ORDER = re.compile(r"C=[NMSD][;&]O=[AD]")
+"""How Apache is asked for the files of a directory in an order."""
+_APART = re.compile(r"(?:Special|User|(?:\w+_)?[Tt]alk):")
+"""How MediaWiki names the pages that it makes of others, and those of people and discussions."""
+_PRINT = r"(?:print|printable|printer[-_]?friendly|print[-_]?view)"
+_OF_WIKI = re.compile(
+    rf"""
+    (?:action|do|veaction)=(?:{"|".join(WIKI_ACTIONS)})  # it is edited, compared, listed
+    |(?:oldid|diff|redlink|difftype|rev2\[\])=.*         # shown as it was
+    |rev=\d{{9,10}}                                       # at a time, in seconds since 1970
+    |idx=(?!\d+\Z).*                                     # among the pages of a namespace
+    |title={_APART.pattern}.*
+    |{_PRINT}=(?!(?:0|false|no|off)\Z).*
+    |(?:view|format|mode|layout|output|cover)={_PRINT}
+    """,
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+"""A parameter by which a wiki does something with a page, or a site shows it for print."""
 OF_TWIKI = re.compile(r"/bin/view(?:auth)?(?:\.\w+)?/")
 """Where TWiki, Foswiki and XWiki show a page; with a query in another form, or as it was."""
-_TIME = re.compile(r"\d{9,10}")
-"""Seconds since 1970."""
-
 OF_CDN = "/cdn-cgi/"
 """Where Cloudflare has its own addresses, on any host."""
 
@@ -153,6 +163,7 @@ def trap_reason(url: str) -> str | None:
         ("calendar", lambda: _is_calendar(parameters)),
         ("form of a wiki", lambda: bool(parameters) and bool(OF_TWIKI.search(parts.path))),
         ("action of a wiki", lambda: _is_of_wiki(segments, parameters)),
+        ("order of a directory", lambda: bool(_ORDER.fullmatch(parts.query))),
         ("query", lambda: _is_exploding(parts.query, parameters)),
     )
     return next((reason for reason, holds in rules if holds()), None)
@@ -171,10 +182,6 @@ def _repeats(segments: list[str]) -> bool:
     return False
 
 
-_APART = re.compile(r"(?:Special|User|(?:\w+_)?[Tt]alk):")
-"""How MediaWiki names the pages that it makes of others, and those of people and discussions."""
-
-
 def _is_of_wiki(segments: list[str], parameters: list[tuple[str, str]]) -> bool:
     """Return whether a wiki does something with its page here: it is edited, compared, printed,
     listed, discussed, or shown as it was at a time (`rev=1700000000`).
@@ -184,17 +191,8 @@ def _is_of_wiki(segments: list[str], parameters: list[tuple[str, str]]) -> bool:
         return True
     is_in_wiki = any("wiki" in segment.lower() for segment in segments)
     return any(map(_APART.match, segments)) or any(
-        value.lower() in WIKI_ACTIONS
-        if name in {"action", "do", "veaction"}
-        else name in OF_WIKIS
-        or (name == "title" and _APART.match(value))
-        or (name == "idx" and not value.isdecimal())
-        or (name == "rev" and _TIME.fullmatch(value))
-        or (name == "version" and value.isdecimal() and is_in_wiki)
-        or (PRINTED.match(name) and value.lower() not in _OFF)
-        or (
-            PRINTED.match(value) and name in {"view", "format", "mode", "layout", "output", "cover"}
-        )
+        _OF_WIKI.fullmatch(f"{name}={value}")
+        or (is_in_wiki and name == "version" and value.isdecimal())
         for name, value in parameters
     )
 

@@ -36,7 +36,7 @@ PROSE = "The file is read by the server at each start, and this is the place for
 ENGLISH = {
     "prose": PROSE,
     "words that other languages have": "Die los con par del es de la: the names of the options.",
-    "code": f"```text\n{TEXTS['de']}\n```\n\nRun `{TEXTS['zh']}`.",
+    "code": f"```text\n{TEXTS['de']}\n```\n\n{PROSE}",
     "too little": "Die Datei ist für den Server.",
     "nothing": "",
     "a list of names": "- alpha\n- beta\n- gamma\n" * 20,

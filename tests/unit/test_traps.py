@@ -42,6 +42,7 @@ TRAPS = [
     ("page that is edited by a script", "/bin/edit/Main/Guide", "action of a wiki"),
     ("page of a wiki as it was", "/wiki/Guide?version=3", "action of a wiki"),
     ("index of a namespace", "/doku.php?id=a&idx=ns", "action of a wiki"),
+    ("files of a directory in an order", "/man/8/?C=M;O=A", "order of a directory"),
     ("page for print", "/guide?print=1", "action of a wiki"),
     ("page for print, so viewed", "/guide?view=print", "action of a wiki"),
     ("page as a file of a wiki", "/doku.php?id=a&do=export_pdf", "action of a wiki"),

@@ -9,19 +9,15 @@ from collections.abc import Callable
 
 from lxml.etree import _Element
 
+from llmsspider.web.loading import shipped_table
+
 MAX_DEPTH = 60
 """Maximum depth of a formula; deeper parts are their text."""
 _INVISIBLE = re.compile("[\u2061-\u2064\u200b]")
 _ESCAPED = re.compile(r"[#$%&_{}]")
-_ACCENTS = {
-    "^": "hat", "ˆ": "hat", "~": "tilde", "˜": "tilde", "¯": "bar", "‾": "overline", "→": "vec", "⃗": "vec",
-    ".": "dot", "˙": "dot", "¨": "ddot", "⏞": "overbrace", "⏟": "underbrace", "_": "underline", "ˇ": "check",
-}  # fmt: skip
-_NAMES = (
-    "arccos arcsin arctan arg cos cosh cot csc deg det dim exp gcd inf ker lim ln log max min"
-    " sec sin sinh sup tan tanh Pr"
-)
-_FUNCTIONS = frozenset(_NAMES.split())
+_NAMES = shipped_table("llmsspider.content.extraction", "mathml")
+_ACCENTS: dict[str, str] = _NAMES["accents"]
+_FUNCTIONS = frozenset(_NAMES["functions"])
 _BRACKETS = {"{": "\\{", "}": "\\}"}
 
 

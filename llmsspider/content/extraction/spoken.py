@@ -14,9 +14,12 @@ MIN_WORDS = 8
 CLEARLY = 2
 
 _LANGUAGES = shipped_table("llmsspider.content.extraction", "languages")
-_WORDS = {tag: words.split() for tag, words in _LANGUAGES["words"].items()}
-_SCRIPTS: dict[str, str] = _LANGUAGES["letters"]
-_CODE = re.compile(r"^(`{3,}|~{3,})[\s\S]*?^\1|`[^`\n]*`|\]\([^()\s]*\)", re.MULTILINE)
+_WORDS: dict[str, list[str]] = {tag: words.split() for tag, words in _LANGUAGES["words"].items()}
+_SCRIPTS: dict[str, re.Pattern[str]] = {
+    tag: re.compile(letters) for tag, letters in _LANGUAGES["letters"].items()
+}
+_FENCE = re.compile(r"^(?:```|~~~).*$", re.MULTILINE)
+_DESTINATION = re.compile(r"\]\([^()\s]*")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -26,11 +29,12 @@ def spoken(text: str) -> str | None:
     >>> spoken("Die Datei ist nicht für die Server, die mit der Datei und das ist nicht.")
     'de'
     """
-    words = _WORD.findall(_CODE.sub(" ", text[:MAX_CHARACTERS]).lower())
+    prose = "".join(_FENCE.split(text[:MAX_CHARACTERS])[::2])  # every second part is code
+    words = _WORD.findall(_DESTINATION.sub(" ", prose).lower())
     letters = "".join(words)
     scripts = {} if letters.isascii() else _SCRIPTS
     for tag, script in scripts.items():
-        if len(re.findall(script, letters)) * 5 > len(letters):
+        if len(script.findall(letters)) * 5 > len(letters):
             return tag
     counts = Counter(words)
     found = Counter({tag: sum(counts[word] for word in of) for tag, of in _WORDS.items()})

@@ -15,6 +15,7 @@ from typing import Any
 from llmsspider.content.markdown.commonmark import code_block
 from llmsspider.items import Page
 from llmsspider.web.foreign import UnreadableError, json_value
+from llmsspider.web.loading import shipped_table
 
 # Notebooks.
 
@@ -110,16 +111,9 @@ def _text(value: Any) -> str:
 # DocC: the data that a page of Swift documentation is drawn from (`RenderNode`), as the HTML that a
 # browser makes.
 
-_LINKS = {
-    "topicSections": "Topics",
-    "relationshipsSections": "Relationships",
-    "seeAlsoSections": "See Also",
-}
-_TAGS = {
-    "paragraph": "p", "small": "p", "emphasis": "em", "newTerm": "em", "strong": "strong", "inlineHead": "strong",
-    "strikethrough": "del", "superscript": "sup", "subscript": "sub", "orderedList": "ol", "unorderedList": "ul",
-    "thematicBreak": "hr", "codeVoice": "code", "termList": "dl",
-}  # fmt: skip
+_DOCC = shipped_table("llmsspider.content.formats", "docc")
+_LINKS: dict[str, str] = _DOCC["links"]
+_TAGS: dict[str, str] = _DOCC["tags"]
 
 
 class DoccHandler:
