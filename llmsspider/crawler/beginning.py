@@ -53,7 +53,7 @@ from llmsspider.crawler.requests import (
 )
 from llmsspider.crawler.run import Run
 from llmsspider.errors import ConversionError
-from llmsspider.items import MARKDOWN_ORIGINS, Page, PageMeta, Section, content_hash
+from llmsspider.items import Page, PageMeta, Section, content_hash
 from llmsspider.site.discovered import Discovery, FetchResult, Options, Seed
 from llmsspider.site.discovery import discover
 from llmsspider.site.repositories import Address, discover_repository, repository_at
@@ -397,10 +397,7 @@ async def _judges_files(phase: Phase, discovery: Discovery) -> bool:
     if any(full_text.is_usable for full_text in discovery.full_texts):
         await phase.full_texts.judge(phase.spider.reader.compared, discovery)
         return True
-    states = phase.known.states.values()
-    is_compared = not phase.site.judged.is_empty
-    has_markdown = is_compared or any(state.origin in MARKDOWN_ORIGINS for state in states)
-    if has_markdown and await phase.spider.reader.judge_again():
+    if await phase.spider.reader.judge_again():
         phase.fetch.start_response = None  # it came in the form that was believed
     return False
 

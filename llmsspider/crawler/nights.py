@@ -18,6 +18,7 @@ from llmsspider.crawler.parts import (
 )
 from llmsspider.crawler.revisit import Night
 from llmsspider.store import Store
+from llmsspider.web.urls import page_key
 
 
 class Nights(UsesRun):
@@ -53,7 +54,12 @@ class Nights(UsesRun):
         if not urls:
             return None
         why_all = self._why_all()
-        why = {} if why_all else self.ledger.plan(urls, self.config.revisit, self.known.linking)
+        again = set(map(page_key, self.site.judged.again(self.known.number)))
+        why = {}
+        if why_all is None:
+            why = self.ledger.plan(
+                urls, self.config.revisit, lambda lost: self.known.linking(lost) | again
+            )
         if why_all is None and not why:
             why_all = "no file of the site is believed to say what changed"
         by = self.ledger.by.name if self.ledger.by is not None else ""

@@ -135,10 +135,11 @@ class Plan:
 
 def _plan_night(night: Night, states: Mapping[bytes, PageState]) -> PlanNight:
     reasons = dict(Counter(map(str, night.why.values())).most_common())
-    sample: dict[str, list[str]] = {why: [] for why in reasons if why != "left out"}
-    for key, why in night.why.items():
-        if why in sample and len(sample[why]) < MAX_SAMPLE:
-            sample[why].append(states[key].url)
+    sample = {
+        why: [states[key].url for key, one in night.why.items() if one == why][:MAX_SAMPLE]
+        for why in reasons
+        if why != "left out"
+    }
     return PlanNight(night.pages, reasons, sample, night.why_all, night.proof)
 
 

@@ -303,11 +303,11 @@ class EngineFetch(UsesRun):
         self.start_response: Response | None = None
         self.false_answer: FetchResult | None = None
         self._looks_for_files = False
-        """Whether files are looked for that were absent lately: the start page is another one, or
-        names them.
-        """
+        """Whether files are looked for that were absent lately: the start page is another one."""
         self._looks_for_llms_files = False
-        """Whether llms files are: the start page or a witness of the site says something else."""
+        """Whether llms files are: the start page names them, or it or a witness of the site says
+        something else.
+        """
         self.api = ""
         """URL prefixes of APIs (interfaces for programs), which robots.txt rules for pages do not
         apply to.
@@ -418,8 +418,9 @@ class EngineFetch(UsesRun):
         )
         is_other = self.readings.start_page(answer.body, url) is None and not is_as_before
         has_validators = not {"etag", "last-modified"}.isdisjoint(answer.headers)
-        self._looks_for_llms_files = is_other  # one without validators may never be the same
-        self._looks_for_files = b"llms" in answer.body or (is_other and has_validators)
+        # one without validators may never be the same
+        self._looks_for_llms_files = is_other or b"llms" in answer.body
+        self._looks_for_files = is_other and has_validators
 
 
 def _answer(url: str, response: Response) -> FetchResult:

@@ -224,13 +224,13 @@ class Ledger:
         self,
         pages: Mapping[bytes, str],
         bound: int,
-        linking: Callable[[set[bytes]], Collection[bytes]] = lambda _keys: (),
+        first: Callable[[set[bytes]], Collection[bytes]] = lambda _lost: (),
     ) -> dict[bytes, Why]:
         """Decide which of the stored pages (URLs by key) are requested; return why, or that it is
         left out, for each of them; nothing where all are requested.
 
         Sampled are those that were requested longest ago, so many that each page is within `bound`
-        runs; before them those that link to pages which a witness names no more (`linking`).
+        runs; before them those that are to be `first` where a witness names some pages no more.
         """
         found = [one for one in self.witnesses if self._past(one).bound]
         if any(len(one.pages) < LEAST_SHARE * self._past(one).pages for one in found):
@@ -245,7 +245,7 @@ class Ledger:
         self._bound = bound
         why = self._reasons(pages, named)
         unasked = {key for key, reason in why.items() if reason == "left out"}
-        sample = self._sample(unasked, pages, linking(self._lost(pages, named)))
+        sample = self._sample(unasked, pages, first(self._lost(pages, named)))
         self.unasked = unasked.difference(sample)
         if not sample:
             return {}

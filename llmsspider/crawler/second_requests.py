@@ -282,7 +282,6 @@ class Judged:
 
     def __init__(self, kept: object = None):
         self._samples: dict[tuple[Form, str, str], FormSamples] = {}
-        self.is_empty = not kept  # no earlier crawl compared anything
         self.in_vain = 0
         """Requests for HTML that says no more than its Markdown."""
         for one in kept if isinstance(kept, list) else ():
@@ -309,21 +308,21 @@ class Judged:
         """Whether a file with full text is not believed."""
         return any(one.decided for (form, *_), one in self._samples.items() if form == "full text")
 
-    @property
-    def again(self) -> list[str]:
-        """The pages that are looked at again of all forms but full text."""
+    def again(self, number: int) -> list[str]:
+        """Return the pages that are looked at again in the run of this number, which is every other
+        one, of all forms but full text.
+        """
         return [
             url
             for (form, *_), one in self._samples.items()
-            if form != "full text"
+            if number % 2 and form != "full text"
             for url in one.again
         ]
 
     def to_keep(self) -> list[list[Any]]:
         """Return what the store keeps."""
-        found = (
-            (place, one)
+        return [
+            [*place, {name: getattr(one, name) for name in _KEPT}]
             for place, one in self._samples.items()
             if one.good or one.worse or one.looked_at
-        )
-        return [[*place, {name: getattr(one, name) for name in _KEPT}] for place, one in found]
+        ]

@@ -2,6 +2,7 @@
 record. No Scrapy.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
@@ -143,7 +144,7 @@ class Doubts:
 ABSENT_RUNS = 3
 ASKED_AGAIN = 10
 """Runs in a row in which a file was not there, after which it is requested in one of so many runs
-only.
+only: files take turns, so that each run requests about as many.
 """
 LLMS_ASKED_AGAIN = 3
 """The same of llms files."""
@@ -189,6 +190,8 @@ class SourceMemory(UsesRun):
         """The keys of the pages of full-text files that are not believed; `full=true` believes them
         again.
         """
+        self._turns = Counter[int]()
+        """Files that are requested in one of so many runs, of those that this run has met."""
         self.llms_entries: dict[str, LlmsEntry] = {}
         """An entry of each llms.txt as pipelines of the user left it, by the file's URL."""
 
@@ -313,9 +316,11 @@ class SourceMemory(UsesRun):
         """
         key = page_key(file) + b"absent"
         every = LLMS_ASKED_AGAIN if is_llms_url(file) else ASKED_AGAIN
-        is_due = (int.from_bytes(key[:4]) + self.known.number) % every == 0
         how, runs = self.doubts.last(key)
-        if self.arguments.full or not self.config.revisit or is_due or runs < ABSENT_RUNS:
+        if self.arguments.full or not self.config.revisit or runs < ABSENT_RUNS:
+            return ""
+        self._turns[every] += 1
+        if (self._turns[every] + self.known.number) % every == 0:
             return ""
         self.doubts.again(key, how)
         return how

@@ -10,6 +10,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import robotstxt
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
@@ -122,14 +123,7 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     async def _fetch(self, request: Request, netloc: str) -> RobotParser:
         url = f"{urlparse_cached(request).scheme}://{netloc}/robots.txt"
-        robots_request = Request(
-            url,
-            priority=self.DOWNLOAD_PRIORITY,
-            meta={"dont_obey_robotstxt": True},
-            callback=NO_CALLBACK,
-        )
-        assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
-        response = await self.crawler.engine.download_async(robots_request)
+        response = await self._download(url)
         kind = kind_of_response(response.status, {})
         body = response.body[:ROBOTS_MAX_BYTES] if kind is None else b""
         if kind in {"network", "rate_limited"}:
@@ -161,6 +155,12 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
         )
         return rules
 
+    async def _download(self, url: str, **limits: int) -> Response:
+        meta = {"dont_obey_robotstxt": True, **limits}
+        request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
+        assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
+        return await self.crawler.engine.download_async(request)
+
     async def _reservations(self, url: str) -> list[Declaration]:
         """Return what the tdmrep.json of a host declares; one that is wrong is said in one line."""
         body = await self._file(url)
@@ -176,16 +176,13 @@ class RobotsTxtMiddleware(robotstxt.RobotsTxtMiddleware):
 
     async def _file(self, url: str) -> bytes:
         """Return a file that may declare something, empty where there is none or it cannot be had."""
-        meta = {
-            "dont_obey_robotstxt": True,
-            "max_retry_times": 0,
-            "download_timeout": FILE_SECS,
-            "download_maxsize": ROBOTS_MAX_BYTES,
-        }
-        request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
-        assert self.crawler.engine is not None  # noqa: S101  # there is one whenever a request is sent
         with contextlib.suppress(Exception):  # whatever a download raises
-            response = await self.crawler.engine.download_async(request)
+            response = await self._download(
+                url,
+                max_retry_times=0,
+                download_timeout=FILE_SECS,
+                download_maxsize=ROBOTS_MAX_BYTES,
+            )
             return response.body[:ROBOTS_MAX_BYTES] if response.status == 200 else b""
         return b""
 

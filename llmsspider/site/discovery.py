@@ -398,9 +398,8 @@ class _Cascade:
         what it says or why it is of no use. Read once.
         """
         if self._indexes is None:
-            self._indexes = []
-            async for url, found in witnesses.find(self.session.get, self._html, self._page):
-                self._indexes.append((url, found))
+            found = witnesses.find(self.session.get, self._html, self._page)
+            self._indexes = [one async for one in found]
         return self._indexes
 
     @property

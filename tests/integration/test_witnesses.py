@@ -23,6 +23,7 @@ class Nights:
         self.editions: dict[int, int] = {}
         self.is_sphinx = False
         self.is_docusaurus = False
+        self.has_markdown = False
         self.commit = ""
         self.is_broken = False
         self.build = ""
@@ -51,6 +52,8 @@ class Nights:
         )
         for n in numbers:
             self.site.pages[f"/p{n}/"] = html(f"Part {n}", f"<p>{said[n]}</p>", script)
+            if self.has_markdown:
+                self.site.pages[f"/p{n}/index.md"] = f"# Part {n}\n\n{said[n]}\n"
         named = self.editions if self.named is None else self.named
         docs = [
             {"location": f"p{n}/", "title": f"Part {n}", "text": self.said(n, named)}
@@ -216,6 +219,21 @@ def test_a_site_that_never_changes_is_not_requested_from_its_fifth_night_on(
     assert len(pages_of(quiet)) == SAMPLE
 
 
+def test_the_page_that_is_compared_in_both_forms_is_one_of_the_sample(serve, run_crawl):
+    nights = Nights(serve, run_crawl, 40)
+    nights.has_markdown = True
+    for _ in range(4):
+        nights()
+    for _ in range(3):
+        told, paths, _ = nights()
+        files = [path for path in pages_of(paths) if path.endswith(".md")]
+        compared = [path for path in pages_of(paths) if not path.endswith(".md")]
+        assert told == {}
+        assert len(set(files)) == len(files) == SAMPLE
+        assert len(compared) == 1
+        assert f"{compared[0]}index.md" in files
+
+
 def test_pages_that_name_their_build_are_as_they_were_while_it_is(serve, run_crawl):
     nights = Nights(serve, run_crawl, 24)
     nights.is_docusaurus = True
@@ -324,8 +342,9 @@ def test_an_llms_txt_that_appears_is_found_within_three_nights_in_any_case(serve
     nights = Nights(serve, run_crawl, 6)
     for _night in range(3):
         nights()
-    asked = Counter(path for _night in range(3) for path in nights()[1])
-    assert {asked[path] for path in PROBES} == {1}
+    asked = [[path for path in nights()[1] if path in PROBES] for _night in range(3)]
+    assert {*map(len, asked)} == {1}, "they take turns"
+    assert {path for paths in asked for path in paths} == PROBES
     nights.site.pages["/llms.txt"] = LLMS_TXT
     found = [nights()[2].by_path(nights.site.url)["/p1/"]["llms"] for _night in range(3)]
     assert found[2]["title"] == "Part 1"

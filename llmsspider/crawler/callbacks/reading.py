@@ -3,10 +3,11 @@ that may be no page.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from random import sample
 from typing import NamedTuple
 
 from scrapy import Request
@@ -48,7 +49,7 @@ from llmsspider.crawler.requests import (
 from llmsspider.crawler.second_requests import FORM_OF, NIGHTLY, SAMPLES, SHARE, Form, FormSamples
 from llmsspider.errors import ConversionError, ErrorKind, RenderingError
 from llmsspider.items import MARKDOWN_ORIGINS, MAX_LINKS, Page, PageMeta
-from llmsspider.store import PageState
+from llmsspider.store import PageRecord, PageState
 from llmsspider.web import stats
 from llmsspider.web.page_forms import converter, is_markdown_url, page_candidates
 from llmsspider.web.stats import Filtered
@@ -80,6 +81,12 @@ class Beside(NamedTuple):
         return self.html if self.html is not None and is_better else (answered, result)
 
 
+def _page_of(stored: PageRecord) -> Page:
+    page = Page(stored.text, stored.links, [], PageMeta(title=stored.title))
+    page.heading_ids = stored.heading_ids
+    return page
+
+
 NO_PAGE = Filtered("soft-404", "its Markdown comes for any address; the page is not found")
 
 
@@ -100,6 +107,7 @@ class PageReader(UsesRun):
     memory: SourceMemory
     progress: Progress
     report: Reporter
+    sampled: dict[bytes, dict[str, str]]
     site: SiteKnowledge
     waiting: Waiting
     workers: ConversionPool
@@ -193,14 +201,13 @@ class PageReader(UsesRun):
 
         Raises `RenderingError` where its HTML failed.
         """
-        known = self.known
         state = self.known.at(request.url)
-        is_new_form = state is not None and state.origin == "html"
-        stored = self.known.load(state.key) if state is not None and is_new_form else None
-        if state is None or stored is None or not known.is_usable(state):
+        if state is None or state.origin != "html" or not self.known.is_usable(state):
             return None
-        before = stored.text
-        is_same = partial(says_the_same, before, titles=True, links=True)
+        stored = self.known.load(state.key)
+        if stored is None:
+            return None
+        is_same = partial(says_the_same, stored.text, titles=True, links=True)
         if is_same(result.page.markdown):
             return True
         html = await self._read_html(request.replace(url=state.fetched_url), answered)
@@ -254,7 +261,7 @@ class PageReader(UsesRun):
             return None
         beside = await self.beside(request, answered, result, is_sample=is_sample)
         if is_sample:
-            self._tell(url, form, samples.report(beside.found, url), answered)
+            self._tell(url, form, samples.report(beside.found, url), answered.headers)
         return beside
 
     def _form_of(self, url: str, answered: PageResponse, result: PageResult) -> Form | None:
@@ -313,9 +320,7 @@ class PageReader(UsesRun):
         page = html[1].page if html is not None and html[1] is not None else None
         if html is not None and page is None:  # it is as it was stored
             stored = self.known.load(page_key(answered.page_url))
-            if stored is not None:
-                page = Page(stored.text, stored.links, [], PageMeta(title=stored.title))
-                page.heading_ids = stored.heading_ids
+            page = _page_of(stored) if stored is not None else None
         found = self._compare(request.url, result.page, page)
         if found.is_stub:
             self.report.count("markdown/stub/html")
@@ -348,27 +353,44 @@ class PageReader(UsesRun):
         return self._compare(url, markdown, html[1].page)
 
     async def judge_again(self) -> bool:
-        """Compare both forms of one stored page, another one in each crawl; return whether that
-        decides otherwise.
+        """Compare both forms of one stored page, another one in each crawl, of those that were
+        sampled if there are any; return whether that decides otherwise.
         """
         number = self.known.number
         states = {state.url: state for state in self.known.states.values() if not state.is_part}
-        again = self.site.judged.again if number % 2 else []
-        turn = chosen(list(states), again, number, CANDIDATES)
-        found = (
-            (url, other) for url in turn if (other := self._markdown_form(states[url])) is not None
-        )
-        url, (form, address) = next(found, ("", ("files", "")))
-        own = await self.anew(address, url) if url else None
-        if own is None or own[1].origin not in FORM_OF:
-            return False
-        compared = await self.compared(url, own[1].page)
-        if compared is None:
+        sampled = [self.known.states[key].url for key in self.sampled]
+        first = [*self.site.judged.again(number), *sample(sampled, len(sampled))]
+        for url in chosen(list(states), first, number, CANDIDATES):
+            found = self._markdown_form(states[url])
+            if found is not None:
+                return await self._judge_form(states[url], *found)
+        return False
+
+    async def _judge_form(self, state: PageState, form: Form, address: str) -> bool:
+        """Compare both forms of a stored page, whose Markdown has this address; return whether that
+        decides otherwise.
+        """
+        url = state.url
+        own = await self._markdown_now(state, address)
+        compared = await self.compared(url, own[1]) if own is not None else None
+        if own is None or compared is None:
             return False
         self.report.count("markdown/samples")
         decided = self.site.samples_of(url, form).report_all({url: compared})
         self._tell(url, form, decided, own[0])
         return decided is not None
+
+    async def _markdown_now(
+        self, state: PageState, url: str
+    ) -> tuple[Mapping[str, str], Page] | None:
+        """Return the headers and the Markdown of a stored page as it is now at its `url`; a sample
+        has shown that it is the stored one.
+        """
+        stored = self.known.load(state.key) if state.key in self.sampled else None
+        if stored is not None and stored.origin in MARKDOWN_ORIGINS:
+            return self.sampled[state.key], _page_of(stored)
+        own = await self.anew(url, state.url)
+        return (own[0].headers, own[1].page) if own and own[1].origin in FORM_OF else None
 
     def _markdown_form(self, state: PageState) -> tuple[Form, str] | None:
         """Return how a stored page comes as Markdown, believed or not, and where; None where it
@@ -407,11 +429,11 @@ class PageReader(UsesRun):
         return None
 
     def _tell(
-        self, url: str, form: Form, samples: FormSamples | None, answered: PageResponse
+        self, url: str, form: Form, samples: FormSamples | None, headers: Mapping[str, str]
     ) -> None:
         if samples is None:
             return
-        by = converter(answered.headers)
+        by = converter(headers)
         place = host(url)
         if samples.above is not None:
             place += self.site.section_of(url)
