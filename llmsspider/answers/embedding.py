@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from llmsspider.answers.index import IndexFile, SourceIndex
-from llmsspider.answers.ranking import Candidates, Hit
+from llmsspider.answers.ranking import Hit
 from llmsspider.errors import ArgumentsError, SearchError
 from llmsspider.store import CONTENT, Store
 from llmsspider.store.database import batches
@@ -120,7 +120,7 @@ class VectorIndex(IndexFile):
                 return False
         return True
 
-    def candidates(self, index: SourceIndex, text: str) -> Candidates:
+    def nearest(self, index: SourceIndex, text: str) -> list[Hit]:
         """The passages of an index nearest to a text, scored by cosine similarity."""
         import numpy  # noqa: PLC0415
 
@@ -128,7 +128,7 @@ class VectorIndex(IndexFile):
         hits = index.hits_where("TRUE")
         found = [(hit.id, known[hit.digest]) for hit in hits if hit.digest in known]
         if not found:
-            return Candidates()
+            return []
         matrix = numpy.frombuffer(b"".join(data for _, data in found), dtype="<f4").reshape(
             len(found), -1
         )

@@ -8,7 +8,6 @@ version, or a damaged one, is.
 
 from __future__ import annotations
 
-import math
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,30 +34,20 @@ from llmsspider.web.trees import replaced, tree_of
 
 T = TypeVar("T")
 
-MAX_PASSAGES = 160
-MAX_PAGES = 60
-"""Maximum number of passages that are considered for a query, and of pages (by title, hints and
-headings).
+MAX_ROWS = 240
+"""Maximum number of passages, and of pages by their title, hints and headings, that are considered
+for a query.
 """
-
-COMMON_SHARE = 0.2
-ALWAYS_SELECTIVE = 2000
-"""A term selects candidates where no more than this share, or this number, of the passages hold it;
-where none does
-so, each selects them."""
 
 BATCH = 100  # pages of one transaction
 MAX_PROOFS = 500  # links, and ids of headings, that are looked at for the rule
-SYNONYMS = 0.6  # weight of what is found with synonyms too, relative to what is found without
+SYNONYMS = 0.8  # weight of a word that stands for one of the query, relative to that
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 """Codes of SQLite for a file that is none of its own, damaged, or lacks tables that we need."""
 
 _ENDING = re.compile(r"(?:/index)?(?:\.html?|\.md)?/?$")
 ENDINGS = ("", "/", ".html", ".md", "/index.html", "/index.md")
-
-Rows = tuple[set[int], set[int]]
-"""The numbers of pages, and of passages."""
 
 Change = tuple[bytes, int | None, PageRecord | None]
 """A page to index anew: its key, the number of its change, and its record, None for one deleted."""
@@ -67,6 +56,14 @@ _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
 )
+
+
+class Sought(NamedTuple):
+    """A term of a query: the rows that hold it, and those that hold it or a word that stands for it."""
+
+    term: Term
+    rows: set[int]
+    broad: set[int]
 
 
 class DamagedIndexError(SearchError):
@@ -143,43 +140,36 @@ class SourceIndex(IndexFile):
     """
 
     def __init__(self, path: Path, store: str):
-        self._derived: dict[str, Any] = {}
-        self._derived_at = -1  # the number of the last change that was indexed then
+        self._derived: dict[tuple[str, int], Any] = {}
         super().__init__(path)
         self._connection.row_factory = sqlite3.Row
         try:
-            if self._version() != VERSION or self._state().store != store:
-                self._prepare(store)
+            self._prepare(f"{VERSION} {store}")
         except SearchError:
             self.close()
             raise
 
     @classmethod
     def open(cls, path: Path, store: str) -> Self:
-        """Open or create the file of an index; one that is damaged or of another version is made
-        anew.
+        """Open or create the file of an index; one that is damaged, of another version or store is
+        made anew.
         """
         try:
             return cls(path, store)
         except DamagedIndexError:
             return cls(path, store)
 
-    def _version(self) -> int:
-        return int(self._all("PRAGMA user_version")[0][0])
-
     def _prepare(self, store: str) -> None:
-        with self._writing() as connection:
-            if not self._all("SELECT name FROM sqlite_master"):
-                for statement in filter(str.strip, TABLES.split(";\n")):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-                connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
-        if self._version() != VERSION:
-            self._delete("it is of another version")
-        if self._state().store != store:
+        tables = "SELECT name FROM sqlite_master"
+        if not self._all(tables):
             with self._writing() as connection:
-                clear(connection)
-                connection.execute("UPDATE state SET store = ?", (store,))
+                statements = TABLES.split(";\n") if not self._all(tables) else ()
+                for statement in filter(str.strip, statements):
+                    connection.execute(statement)
+                if statements:
+                    connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
+        if self._state().store != store:
+            self._delete("it is of another version or store")
 
     def sync(self, store: Store, run: str, until: Callable[[], bool] = lambda: False) -> bool:
         """Update the index with what changed in the store since the last call; returns whether it
@@ -231,107 +221,37 @@ class SourceIndex(IndexFile):
 
         `as_typed`: no other spelling is tried.
         """
-        spelled = [self._spelled(term, as_typed=as_typed) for term in query.terms]
-        held = [rows for _, rows in spelled]
-        unknown = [term for term, rows in zip(query.terms, held, strict=True) if not any(rows)]
-        required = query.required
-        if not all(held[place][1] for place in required):
+        sought = [self._sought(term, as_typed=as_typed) for term in query.terms]
+        unknown = [term for term, one in zip(query.terms, sought, strict=True) if not one.rows]
+        required = [one for one in sought if one.term.required]
+        there = [one.term.broad for one in sought if one.broad]
+        if not there or not all(one.rows for one in required):
             return Candidates(unknown=unknown)
-        terms = [term for term, _ in spelled]
-        of_pages, of_passages = self._scores([term.match for term in terms], held, required)
-        self._add_synonyms(terms, required, of_pages, of_passages)
-        found = self.hits(of_passages)
-        numbers = dict(self._in("SELECT key, id FROM page WHERE id", of_pages))
-        found.pages = {key: of_pages[number] for key, number in numbers.items()}
-        best = {hit.page: hit.id for hit in sorted(found.passages, key=lambda hit: hit.score)}
-        found.held = {
-            key: _places(held, 0, numbers.get(key)) + _places(held, 1, best.get(key))
-            for key in best.keys() | numbers.keys()
-        }
-        found.signals |= self._signals(found.pages.keys() - found.signals.keys())
-        found.unknown = unknown
-        return found
+        match = " AND ".join([f"({' OR '.join(there)})", *(f"({one.term.match})" for one in required)])
+        statement = "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        # words of deleted rows are found, too: SQLite before 3.43 cannot delete them
+        best = self._all(statement, match, MAX_ROWS + min(self._state().dead, MAX_ROWS))
+        shares = {row: _share(row, sought) for row, _ in best}
+        scores = {row: -rank * shares[row] for row, rank in best}
+        pages = self._in("SELECT key, id FROM page WHERE id", scores)
+        hits = self.hits(scores)
+        of_pages = {key: scores[number] for key, number in pages}
+        return Candidates(hits, of_pages, unknown, max(shares.values(), default=0.0))
 
-    def _add_synonyms(
-        self,
-        terms: Sequence[Term],
-        required: list[int],
-        of_pages: dict[int, float],
-        of_passages: dict[int, float],
-    ) -> None:
-        """Add the scores of what is found with words that stand for those of the query, too."""
-        broad = [term.broad for term in terms]
-        if broad == [term.match for term in terms]:
-            return
-        more = self._scores(broad, [self._held(term) for term in broad], required)
-        for scores, others in zip((of_pages, of_passages), more, strict=True):
-            for row, score in others.items():
-                scores[row] = scores.get(row, 0.0) + SYNONYMS * score
+    def _sought(self, term: Term, *, as_typed: bool) -> Sought:
+        """The term as the pages spell it, in one word, or in two."""
+        rows = self._held(term.match)
+        if not (as_typed or rows):
+            term = next(term.spellings(lambda other: bool(self._held(other.match))), term)
+            rows = self._held(term.match)
+        return Sought(term, rows, rows if term.broad == term.match else self._held(term.broad))
 
-    def _spelled(self, term: Term, *, as_typed: bool) -> tuple[Term, Rows]:
-        """The term as the pages spell it, in one word, or in two, and the rows that hold it."""
-        held = self._held(term.match)
-        if as_typed or any(held):
-            return term, held
-        spelled = next(term.spellings(lambda other: any(self._held(other.match))), term)
-        return spelled, self._held(spelled.match)
+    def _held(self, expression: str) -> set[int]:
+        return {row for (row,) in self._all("SELECT rowid FROM words WHERE words MATCH ?", expression)}
 
-    def _held(self, expression: str) -> Rows:
-        statement = "SELECT rowid FROM {0} WHERE {0} MATCH ?"
-        pages, passages = (
-            {row for (row,) in self._all(statement.format(table), expression)}
-            for table in ("page_words", "passage_words")
-        )
-        return pages, passages
-
-    def _scores(
-        self, terms: Sequence[str], held: Sequence[Rows], required: list[int]
-    ) -> tuple[dict[int, float], dict[int, float]]:
-        pages, passages = self.count()
-        rarity = [
-            _rarity(len(own), passages) if own else _rarity(len(on), pages) for on, own in held
-        ]
-        present = [place for place, rows in enumerate(held) if any(rows)]
-        if not present:
-            return {}, {}
-        limit = max(ALWAYS_SELECTIVE, COMMON_SHARE * passages)
-        chosen = [place for place in present if 0 < len(held[place][1]) <= limit] or present
-        own = {place: (terms[place], held[place][1]) for place in chosen}
-        every = {place: (terms[place], held[place][0]) for place in present}
-        return (
-            self._best("page_words", every, rarity, MAX_PAGES, []),
-            self._best("passage_words", own, rarity, MAX_PASSAGES, required),
-        )
-
-    def _best(
-        self,
-        table: str,
-        terms: Mapping[int, tuple[str, set[int]]],
-        rarity: list[float],
-        limit: int,
-        required: list[int],
-    ) -> dict[int, float]:
-        """The scores of the best rows: BM25, times the share of the query's rarity that the terms
-        in a row have.
-
-        Words of deleted rows are found, too: SQLite before 3.43 cannot delete words of tables
-        without text.
-        """
-        every = " OR ".join(f"({term})" for term, _ in terms.values())
-        whole = " AND ".join(
-            f"({one})" for one in (every, *(terms[n][0] for n in required if n in terms))
-        )
-        statement = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"  # noqa: S608
-        found = self._all(statement, whole, limit + min(self._state().dead, limit))
-        shares = {
-            row: sum(rarity[n] for n, (_, rows) in terms.items() if row in rows) for row, _ in found
-        }
-        return {row: -rank * shares[row] / sum(rarity) for row, rank in found}
-
-    def hits(self, scores: Mapping[int, float]) -> Candidates:
+    def hits(self, scores: Mapping[int, float]) -> list[Hit]:
         """The passages with the given numbers and scores."""
-        hits = [_hit(row, scores[row["id"]]) for row in self._in(f"{_HIT} passage.id", scores)]
-        return Candidates(hits, signals=self._signals({hit.page for hit in hits}))
+        return [_hit(row, scores[row["id"]]) for row in self._in(f"{_HIT} passage.id", scores)]
 
     def hits_where(self, condition: str, *values: Any) -> list[Hit]:
         """The passages that a condition of SQL selects, not scored."""
@@ -340,8 +260,7 @@ class SourceIndex(IndexFile):
     def vocabulary(self) -> list[str]:
         """Every word of the passages (its stem)."""
         made = (
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main,"
-            " passage_words, row)"
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, words, row)"
         )
         self._connection.execute(made)
         return [word for (word,) in self._all("SELECT term FROM temp.vocabulary")]
@@ -398,30 +317,26 @@ class SourceIndex(IndexFile):
             found = self._all(f"SELECT url FROM page WHERE {where}", *values)  # noqa: S608
         return found[0]["url"] if len(found) == 1 else None
 
-    def urls_of(self, name: str) -> list[str]:
-        """The shortest URLs with a segment that begins with a name, whatever its case."""
-        statement = "SELECT url FROM page WHERE instr(lower(url), ?) ORDER BY length(url) LIMIT 3"
-        return [url for (url,) in self._all(statement, f"/{name.lower()}")]
-
     def count(self) -> tuple[int, int]:
         """The numbers of pages and passages."""
         of_pages = "SELECT count(*), coalesce(sum(passages), 0) FROM page"
         pages, passages = self._kept("count", lambda: self._all(of_pages)[0])
         return pages, passages
 
-    def _signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
+    def signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
+        """What ranks pages but for their words."""
         found = {}
         for key, url, title in self._in("SELECT key, url, title FROM page WHERE key", keys):
             version = tree_of(url).get("version")
-            superseded = False
             # the page may be there in a newer one, or without one (the current one)
-            if version is not None:
-                known = self._kept("versions", self._versions)
-                newer = [other for other in known if version_key(other) > version_key(version)]
-                urls = [replaced(url, version, other) for other in (*newer, None)]
-                superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
+            urls = [replaced(url, version, other) for other in self._newer(version)] if version else ()
+            superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
             found[key] = PageSignals(url, title, version, superseded)
         return found
+
+    def _newer(self, version: str) -> list[str | None]:
+        known = self._kept("versions", self._versions)
+        return [*(one for one in known if version_key(one) > version_key(version)), None]
 
     def _versions(self) -> set[str]:
         found = {tree_of(url).get("version") for (url,) in self._all("SELECT url FROM page")}
@@ -429,13 +344,10 @@ class SourceIndex(IndexFile):
 
     def _kept(self, name: str, derive: Callable[[], T]) -> T:
         """What is derived from the index, until that changes."""
-        seq = self._state().seq
-        if self._derived_at != seq:
-            self._derived = {}
-            self._derived_at = seq
-        if name not in self._derived:
-            self._derived[name] = derive()
-        found: T = self._derived[name]
+        at = name, self._state().seq
+        if at not in self._derived:
+            self._derived[at] = derive()
+        found: T = self._derived[at]
         return found
 
     def state(self) -> tuple[int, str]:
@@ -452,16 +364,12 @@ class SourceIndex(IndexFile):
         return IndexState(*rows[0])
 
 
-def _places(held: Sequence[Rows], table: int, row: int | None) -> list[int]:
-    """The places of the terms that a row of a table (0: pages, 1: passages) holds."""
-    return [place for place, rows in enumerate(held) if row in rows[table]]
-
-
-def _rarity(held: int, total: int) -> float:
-    """The inverse document frequency of a term that so many of all passages hold; 0 where none
-    does.
+def _share(row: int, sought: Sequence[Sought]) -> float:
+    """The share of a query's terms that a row has; one that it has in other words alone counts as a
+    part of one.
     """
-    return math.log(1 + (max(total, held) - held + 0.5) / (held + 0.5)) if held else 0.0
+    held = [1.0 if row in one.rows else SYNONYMS for one in sought if row in one.broad]
+    return sum(held) / len(sought)
 
 
 def _hit(row: Any, score: float = 0.0) -> Hit:
@@ -484,8 +392,9 @@ MAX_LINK_TEXT = 120
 their texts.
 """
 
+WORDS_OF = "words (rowid, title, headings, body, parts)"
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 7  # of the tables and of what is written into them
+VERSION = 8  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -504,16 +413,13 @@ CREATE INDEX passage_page ON passage (page);
 CREATE TABLE link (page INTEGER, url TEXT, fragment TEXT, text TEXT, own INTEGER);
 CREATE INDEX link_page ON link (page);
 CREATE INDEX link_url ON link (url);
-CREATE VIRTUAL TABLE passage_words USING fts5(
+-- a row for each page, with its hints, and for each passage
+CREATE VIRTUAL TABLE words USING fts5(
     title, headings, body, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
-CREATE VIRTUAL TABLE page_words USING fts5(
-    title, hints, headings, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
-);
-INSERT INTO passage_words (passage_words, rank) VALUES ('rank', 'bm25(5.0, 3.0, 1.0, 1.0)');
-INSERT INTO page_words (page_words, rank) VALUES ('rank', 'bm25(6.0, 4.0, 1.0, 1.0)');
+INSERT INTO words (words, rank) VALUES ('rank', 'bm25(5.0, 3.0, 1.0, 1.0)');
 -- segments merged at once: with the default of 4 the same words are written twice as often
-INSERT INTO passage_words (passage_words, rank) VALUES ('automerge', 16);
+INSERT INTO words (words, rank) VALUES ('automerge', 16);
 """
 
 
@@ -521,10 +427,7 @@ def clear(connection: sqlite3.Connection) -> None:
     """Empty the tables."""
     for table in ("page", "passage", "link"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        if table != "link":
-            connection.execute(
-                f"INSERT INTO {table}_words ({table}_words) VALUES ('delete-all')"  # noqa: S608
-            )
+    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("UPDATE state SET seq = 0, run = '', dead = 0")
 
 
@@ -559,11 +462,7 @@ def _add(connection: sqlite3.Connection, pages: Sequence[LinkedPage], next_id: i
         ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
         parts = word_parts(f"{title}\n{hints}\n{every}")
         _insert(connection, "page", [(*ids, len(found), title, hints)])
-        _insert(
-            connection,
-            "page_words (rowid, title, hints, headings, parts)",
-            [(number, title, hints, every, parts)],
-        )
+        _insert(connection, WORDS_OF, [(number, title, hints, every, parts)])
         own = ((number, record.url, part, text, 1) for text, part in heading_ids or ())
         of_links = [*_links(number, links), *islice(own, MAX_PAGE_PASSAGES)]
         _insert(connection, "link", of_links)
@@ -596,7 +495,7 @@ def _add_passages(
         rows.append((number, page, one.start, one.end, headings, digest_of(text)))
         of_words.append((number, title, below, text, f"{title_parts} {word_parts(text)}"))
     _insert(connection, "passage", rows)
-    _insert(connection, "passage_words (rowid, title, headings, body, parts)", of_words)
+    _insert(connection, WORDS_OF, of_words)
 
 
 def _insert(connection: sqlite3.Connection, into: str, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -159,13 +159,18 @@ class OpenSource:
                 found = self.index.candidates(tried)
                 others = ", ".join(f"{other!r} for {word!r}" for word, other in instead.items())
                 note = f"nothing was found; searched for {others}"
-        return Found(self.name, query, self._ranked(query, found), note)
+        return Found(self.name, query, self._ranked(query, found), found.strength, note)
 
     def _ranked(self, query: Query, found: Candidates) -> list[RankedPage]:
-        ranked = rank(query, found)
+        by_words = self._rank(query, found)
         if self.vectors is None or not query.text:
-            return ranked
-        return fused(query, ranked, rank(query, self.vectors.candidates(self.index, query.text)))
+            return by_words
+        near = self.vectors.nearest(self.index, query.text)
+        return fused(query, by_words, self._rank(query, Candidates(near)))
+
+    def _rank(self, query: Query, found: Candidates) -> list[RankedPage]:
+        keys = {hit.page for hit in found.passages}.union(found.pages)
+        return rank(query, found, self.index.signals(keys))
 
     def shown(self, page: RankedPage, *, code: bool) -> Shown | None:
         """The page, read from the store; None where it has no passage, or none with `code`, and
@@ -230,9 +235,11 @@ class OpenSource:
             return None
         level = heads[place].level + 1
         for head, fragment in reversed(found[: place + 1]):
-            if head.level < level and fragment is not None and (head.level or head is heads[place]):
+            if head.level >= level:
+                continue
+            level = head.level
+            if fragment is not None and (level or head is heads[place]):
                 return fragment or None
-            level = min(level, head.level)
         return None
 
     def _close_store(self) -> None:
@@ -378,12 +385,9 @@ class Library(AbstractContextManager["Library"]):
         found = self._repaired(lambda: self._page(page))
         if found is not None:
             return found
-        _, scheme, address = unquote(page.partition("#")[0]).rpartition("://")
-        path = (address.partition("/")[2] if scheme else address).partition(".")[0]
-        name = path.rstrip("/").rpartition("/")[2]
-        near = [url for one in self.opened(None) for url in one.index.urls_of(name) if name]
-        near += [one.url for one in self.search(" ".join(words(path)), limit=3).results]
-        there = f"the nearest are {', '.join(near[:3])}" if near else "search for it first"
+        path = unquote(page).rpartition("://")[2].partition("/")[2].partition(".")[0]
+        near = [one.url for one in self.search(" ".join(words(path)), limit=3).results]
+        there = f"the nearest are {', '.join(near)}" if near else "search for it first"
         raise SearchError(f"no source has the page {page[:200]!r}; {there}")
 
     def _page(self, page: str) -> tuple[str, PageRecord] | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
-from math import log
 from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
@@ -121,15 +119,14 @@ class Candidates:
     """The matches of a query in an index, not yet ranked.
 
     `pages` has the score of each page as a whole: its title, its headings, and what llms.txt and
-    the page say of it. `unknown` are the terms of the query that the index does not hold, `held`
-    those of a page (`RankedPage.held`).
+    the page say of it. `unknown` are the terms of the query that the index does not hold; `strength`
+    is the share of its terms, rare ones counting more, that the best match holds.
     """
 
     passages: list[Hit] = field(default_factory=list)
     pages: dict[bytes, float] = field(default_factory=dict)
-    signals: dict[bytes, PageSignals] = field(default_factory=dict)
     unknown: list[Term] = field(default_factory=list)
-    held: dict[bytes, list[int]] = field(default_factory=dict)
+    strength: float = 0.0
 
 
 def outline_of(record: PageRecord) -> tuple[str, str]:
@@ -150,7 +147,6 @@ def section_of(record: PageRecord) -> str:
 # itself. A page's score is that of its best passage and that of the page as a whole. Pages of an
 # older version rank behind those of the current one.
 
-PAGE_WEIGHT = 1.25  # weight of the score of a page as a whole, relative to that of its best passage
 FUSION_RANK = 60  # the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
 
 MEANING_WEIGHT = 2.0
@@ -169,25 +165,23 @@ _AUXILIARY = (
 )
 _ASIDE = frozenset(_AUXILIARY.split())
 _ASKING = "released version versions migration upgrade new old removed index"
+_ALONE = re.compile(r"(?<![\w-])\w+(?![\w-])")  # a word that is part of no identifier
 _NAMING = _ASIDE.union(_ASKING.split())
 """Words in titles and file names of auxiliary pages, and words of a query that name such pages."""
 
 
 @dataclass(slots=True)
 class RankedPage:
-    """A ranked page: its key, its score, its passages, best first.
-
-    `held` are the places in the query of the terms that its best passage holds, and once more of
-    those that its title, notes and headings do.
-    """
+    """A ranked page: its key, its score, its passages, best first."""
 
     key: bytes
     score: float
     passages: list[Hit] = field(default_factory=list)
-    held: list[int] = field(default_factory=list)
 
 
-def rank(query: Query, found: Candidates) -> list[RankedPage]:
+def rank(
+    query: Query, found: Candidates, signals: Mapping[bytes, PageSignals]
+) -> list[RankedPage]:
     """Return the pages of the candidates, best first.
 
     Pages that also exist in a newer version come last, unless the query names their version: that
@@ -198,23 +192,19 @@ def rank(query: Query, found: Candidates) -> list[RankedPage]:
         of_page.setdefault(hit.page, []).append(hit)
     asked = set(words(query.text))
     pages: list[tuple[int, RankedPage]] = []
-    for key in dict.fromkeys([*of_page, *(() if query.required else found.pages)]):
+    for key, page in signals.items():
         hits = of_page.get(key, [])
-        score = PAGE_WEIGHT * found.pages.get(key, 0.0)
-        score += hits[0].score if hits else 0.0
-        page = found.signals.get(key)
-        if page is not None and score > 0:
-            is_named = page.version is not None and asked.issuperset(words(page.version))
-            group = 0 if is_named else 2 if page.superseded else 1
-            held = found.held.get(key, [])
-            pages.append((group, RankedPage(key, score * _share(query, page), hits, held)))
+        score = found.pages.get(key, 0.0) + (hits[0].score if hits else 0.0)
+        is_named = page.version is not None and asked.issuperset(words(page.version))
+        group = 0 if is_named else 2 if page.superseded else 1
+        pages.append((group, RankedPage(key, score * _share(query, page), hits)))
     return [ranked for _, ranked in sorted(pages, key=lambda pair: (pair[0], -pair[1].score))]
 
 
 def _share(query: Query, page: PageSignals) -> float:
     """The factor for a page's score: below 1 for auxiliary pages such as changelogs."""
     names = words(f"{page.title} {page.url.rpartition('/')[2]}")
-    is_asked = not _NAMING.isdisjoint(query.plain_words)
+    is_asked = not _NAMING.isdisjoint(_ALONE.findall(query.text.casefold()))
     return 1.0 if is_asked or _ASIDE.isdisjoint(names) else DEMOTED
 
 
@@ -251,7 +241,7 @@ def fused(
 
 
 # Results of several sources. The scores of an index say nothing of those of another, so sources are
-# compared by which words of the query stand in what they found, rare ones counting more.
+# compared by the share of the query that stands in the best of what they found.
 
 MAX_POOLED = 60  # pages of one source that are compared with those of others
 NAMED_SOURCE = 1.5  # factor for a source whose name has a word of the query
@@ -259,35 +249,27 @@ NAMED_SOURCE = 1.5  # factor for a source whose name has a word of the query
 
 @dataclass(slots=True, frozen=True)
 class Found:
-    """The pages of a source that were found for a query, best first, and a note for the reader."""
+    """The pages of a source that were found for a query, best first, how well the best one fits
+    (`Candidates.strength`), and a note for the reader.
+    """
 
     source: str
     query: Query
     ranked: list[RankedPage]
+    strength: float
     note: str | None = None
 
 
 def pooled(found: Sequence[Found]) -> list[tuple[Found, RankedPage]]:
     """Return the pages of several sources as one ranking; those of one source keep their order."""
-    every = [page for one in found for page in one.ranked[:MAX_POOLED]]
-    holding = Counter(term for page in every for term in set(page.held))
-    rarity = {term: log(1 + len(every) / number) for term, number in holding.items()}
     pages = []
     for one in found:
-        ranked = one.ranked[:MAX_POOLED]
-        strength = _strength(one, ranked, rarity)
-        scores = accumulate((page.score for page in ranked), min)
-        for page, score in zip(ranked, scores, strict=True):
-            share = score / (ranked[0].score or 1.0)
-            pages.append((one, replace(page, score=strength * share)))
+        is_named = not one.query.words.isdisjoint(words(one.source))
+        strength = one.strength * NAMED_SOURCE if is_named else one.strength
+        scores = [*accumulate((page.score for page in one.ranked[:MAX_POOLED]), min)]
+        for page, score in zip(one.ranked, scores, strict=False):
+            pages.append((one, replace(page, score=strength * score / (scores[0] or 1.0))))
     return sorted(pages, key=lambda entry: -entry[1].score)
-
-
-def _strength(found: Found, ranked: Sequence[RankedPage], rarity: Mapping[int, float]) -> float:
-    """How well the best page of a source fits: by the rarity of the terms it holds."""
-    strength = max((sum(rarity[term] for term in page.held) for page in ranked), default=0.0)
-    is_named = not found.query.words.isdisjoint(words(found.source))
-    return strength * NAMED_SOURCE if is_named else strength
 
 
 SECOND = 400

@@ -28,6 +28,8 @@ _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 
+_ENDING = re.compile(r"(?<=\w\w)(?:ing|e[ds]?|(?<!s)s)$")
+
 _STOP = """
 a about after all also am an and any are as at be been before being between both but by can could did do does doing don
 for from had has have having he her here hers him his how i if in into is it its itself just let me more most my no nor
@@ -100,9 +102,6 @@ MAX_TERMS = 24
 is ignored.
 """
 
-MIN_CONTEXT = 4
-"""Terms of pasted text that are looked for however short the question is; else as many as it has."""
-
 MAX_PARTS = 3
 MAX_PARTED = 40
 """Words that one is parted into at most where no page has it, and characters of such a word."""
@@ -168,8 +167,12 @@ def _thesaurus() -> dict[str, frozenset[str]]:
     text = files("llmsspider").joinpath("answers/assets/thesaurus.txt").read_text(encoding="utf-8")
     found: dict[str, frozenset[str]] = {}
     for group in (line.split() for line in text.splitlines() if not line.startswith("#")):
-        found |= {word: found.get(word, frozenset()).union(group) for word in group}
+        found |= {_stem(word): found.get(_stem(word), frozenset()).union(group) for word in group}
     return found
+
+
+def _stem(word: str) -> str:
+    return _ENDING.sub("", re.sub("ie[sd]$", "y", word))
 
 
 def synonyms(word: str) -> list[str]:
@@ -179,19 +182,7 @@ def synonyms(word: str) -> list[str]:
     >>> "retry" in synonyms("trying"), "directory" in synonyms("folders"), synonyms("scrapy")
     (True, True, [])
     """
-    endings = (
-        ("", ""),
-        ("s", ""),
-        ("es", ""),
-        ("ies", "y"),
-        ("d", ""),
-        ("ed", ""),
-        ("ing", ""),
-        ("ing", "e"),
-    )
-    forms = [word.removesuffix(ending) + new for ending, new in endings if word.endswith(ending)]
-    known = next((form for form in forms if form in _thesaurus()), None)
-    return sorted(_thesaurus()[known] - {known, word}) if known is not None else []
+    return sorted(_thesaurus().get(_stem(word), frozenset()) - {word})
 
 
 def _phrase(words: Sequence[str]) -> str:
@@ -221,12 +212,6 @@ class Query:
         return [place for place, term in enumerate(self.terms) if term.required]
 
     @property
-    def plain_words(self) -> frozenset[str]:
-        """The words that stand alone, not those of identifiers such as `max-new-file-size`."""
-        typed = [words(word) for word in self.text.split()]
-        return frozenset(word for found in typed if len(found) < 3 for word in found)
-
-    @property
     def without_quotes(self) -> Query:
         """The same query, in which nothing has to be found."""
         return replace(self, terms=tuple(replace(term, required=False) for term in self.terms))
@@ -246,7 +231,7 @@ def parse_query(text: str) -> Query:
     terms = [Term(found, required=True) for found in required if found]
     terms += _useful(_QUOTED.sub(" ", question), terms)
     if context:
-        terms += _useful(context)[: max(len(terms), MIN_CONTEXT)]
+        terms += _useful(context)[: len(terms)]
     return Query(" ".join(text[:MAX_QUERY].split()), tuple(dict.fromkeys(terms))[:MAX_TERMS])
 
 
