@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice, repeat
+from math import log
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 from urllib.parse import urlsplit
@@ -168,7 +169,7 @@ class SourceIndex(IndexFile):
                     connection.execute(statement)
                 if statements:
                     connection.execute("INSERT INTO state VALUES (?, 0, '', 1, 0)", (store,))
-        if self._state().store != store:
+        if self.state.store != store:
             self._delete("it is of another version or store")
 
     def sync(self, store: Store, run: str, until: Callable[[], bool] = lambda: False) -> bool:
@@ -178,11 +179,11 @@ class SourceIndex(IndexFile):
         `run` is the last one of the store that has ended. `until` is called after each batch; True
         stops there.
         """
-        state = self._state()
+        state = self.state
         if state.dead > max(self.count()[1], 200) or state.seq > store.last_seq():
             with self._writing() as connection:
                 clear(connection)
-            state = self._state()
+            state = self.state
         changes = store.changes_since(state.seq, CONTENT)
         changed: Iterator[Change] = (
             (one.record.key, one.seq, None if one.change == "deleted" else one.record)
@@ -227,16 +228,19 @@ class SourceIndex(IndexFile):
         there = [one.term.broad for one in sought if one.broad]
         if not there or not all(one.rows for one in required):
             return Candidates(unknown=unknown)
-        match = " AND ".join([f"({' OR '.join(there)})", *(f"({one.term.match})" for one in required)])
+        match = " AND ".join(
+            [f"({' OR '.join(there)})", *(f"({one.term.match})" for one in required)]
+        )
         statement = "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
         # words of deleted rows are found, too: SQLite before 3.43 cannot delete them
-        best = self._all(statement, match, MAX_ROWS + min(self._state().dead, MAX_ROWS))
-        shares = {row: _share(row, sought) for row, _ in best}
+        best = self._all(statement, match, MAX_ROWS + min(self.state.dead, MAX_ROWS))
+        shares = _shares([row for row, _ in best], sought, sum(self.count()))
         scores = {row: -rank * shares[row] for row, rank in best}
-        pages = self._in("SELECT key, id FROM page WHERE id", scores)
+        pages = dict(self._in("SELECT key, id FROM page WHERE id", scores))
         hits = self.hits(scores)
-        of_pages = {key: scores[number] for key, number in pages}
-        return Candidates(hits, of_pages, unknown, max(shares.values(), default=0.0))
+        together = (shares[hit.id] + shares.get(pages.get(hit.page, 0), 0.0) for hit in hits)
+        of_pages = {key: scores[number] for key, number in pages.items()}
+        return Candidates(hits, of_pages, unknown, max([*together, *shares.values()], default=0.0))
 
     def _sought(self, term: Term, *, as_typed: bool) -> Sought:
         """The term as the pages spell it, in one word, or in two."""
@@ -247,7 +251,9 @@ class SourceIndex(IndexFile):
         return Sought(term, rows, rows if term.broad == term.match else self._held(term.broad))
 
     def _held(self, expression: str) -> set[int]:
-        return {row for (row,) in self._all("SELECT rowid FROM words WHERE words MATCH ?", expression)}
+        return {
+            row for (row,) in self._all("SELECT rowid FROM words WHERE words MATCH ?", expression)
+        }
 
     def hits(self, scores: Mapping[int, float]) -> list[Hit]:
         """The passages with the given numbers and scores."""
@@ -276,12 +282,16 @@ class SourceIndex(IndexFile):
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}/"
-        return self._kept(origin, lambda: proven_rule(self._proofs(origin)))
+        return self._kept(origin, lambda: self._proven(origin))
 
-    def _proofs(self, origin: str) -> set[tuple[str, str]]:
-        """Headings of pages of a host, each with its fragment."""
+    def _proven(self, origin: str) -> FragmentRule | None:
         begins = len(origin), origin, MAX_PROOFS
-        own = "SELECT text, fragment FROM link WHERE own AND substr(url, 1, ?) = ? LIMIT ?"
+        statement = "SELECT text, fragment FROM link WHERE own AND substr(url, 1, ?) = ? LIMIT ?"
+        own = {(heading, fragment) for heading, fragment in self._all(statement, *begins)}
+        return proven_rule(own) or proven_rule(own | self._linked(*begins))
+
+    def _linked(self, *begins: object) -> set[tuple[str, str]]:
+        """Headings of pages that links lead to, each with the fragment of such a link."""
         linked = (
             "SELECT DISTINCT url, fragment, text FROM link WHERE NOT own AND substr(url, 1, ?) = ?"
             " LIMIT ?"
@@ -298,10 +308,7 @@ class SourceIndex(IndexFile):
             if heading
         }
         named = ((url, slug(one), part) for url, part, text in links for one in (part, text))
-        found = {
-            (headings[url, name], part) for url, name, part in named if (url, name) in headings
-        }
-        return found | {(heading, fragment) for heading, fragment in self._all(own, *begins)}
+        return {(headings[url, name], part) for url, name, part in named if (url, name) in headings}
 
     def url_of(self, page: str) -> str | None:
         """The URL of the page with a document id, or with an address that may lack its scheme, its
@@ -325,18 +332,26 @@ class SourceIndex(IndexFile):
 
     def signals(self, keys: Iterable[bytes]) -> dict[bytes, PageSignals]:
         """What ranks pages but for their words."""
-        found = {}
-        for key, url, title in self._in("SELECT key, url, title FROM page WHERE key", keys):
-            version = tree_of(url).get("version")
-            # the page may be there in a newer one, or without one (the current one)
-            urls = [replaced(url, version, other) for other in self._newer(version)] if version else ()
-            superseded = bool(self._in("SELECT 1 FROM page WHERE url", urls))
-            found[key] = PageSignals(url, title, version, superseded)
-        return found
-
-    def _newer(self, version: str) -> list[str | None]:
-        known = self._kept("versions", self._versions)
-        return [*(one for one in known if version_key(one) > version_key(version)), None]
+        rows = self._in("SELECT key, url, title FROM page WHERE key", keys)
+        versions = {url: version for _, url, _ in rows if (version := tree_of(url).get("version"))}
+        known = self._kept("versions", self._versions) if versions else ()
+        # the page may be there in a newer one, or without one (the current one)
+        newer = {
+            url: [
+                replaced(url, version, other)
+                for other in (*known, None)
+                if other is None or version_key(other) > version_key(version)
+            ]
+            for url, version in versions.items()
+        }
+        wanted = chain.from_iterable(newer.values())
+        there = {url for (url,) in self._in("SELECT url FROM page WHERE url", wanted)}
+        return {
+            key: PageSignals(
+                url, title, versions.get(url), not there.isdisjoint(newer.get(url, ()))
+            )
+            for key, url, title in rows
+        }
 
     def _versions(self) -> set[str]:
         found = {tree_of(url).get("version") for (url,) in self._all("SELECT url FROM page")}
@@ -344,32 +359,38 @@ class SourceIndex(IndexFile):
 
     def _kept(self, name: str, derive: Callable[[], T]) -> T:
         """What is derived from the index, until that changes."""
-        at = name, self._state().seq
+        at = name, self.state.seq
         if at not in self._derived:
             self._derived[at] = derive()
         found: T = self._derived[at]
         return found
 
-    def state(self) -> tuple[int, str]:
-        """Another value once the index has changed: the number of the last change, and the last
-        run.
-        """
-        found = self._state()
-        return found.seq, found.run
-
-    def _state(self) -> IndexState:
+    @property
+    def state(self) -> IndexState:
+        """What is indexed: another value once the index has changed."""
         rows = self._all("SELECT * FROM state")
         if not rows:
             self._delete("it lacks its state")
         return IndexState(*rows[0])
 
 
-def _share(row: int, sought: Sequence[Sought]) -> float:
-    """The share of a query's terms that a row has; one that it has in other words alone counts as a
-    part of one.
+def _shares(rows: Iterable[int], sought: Sequence[Sought], total: int) -> dict[int, float]:
+    """The share of a query's terms that each row has, rare ones counting more; one that it has in
+    other words alone counts as a part of one.
     """
-    held = [1.0 if row in one.rows else SYNONYMS for one in sought if row in one.broad]
-    return sum(held) / len(sought)
+    held = [len(one.rows or one.broad) for one in sought]
+    rarity = [log(1 + max(total, number) / (number + 0.5)) for number in held]
+    weighed = [*zip(rarity, sought, strict=True)]
+    every = sum(rarity)
+    return {
+        row: sum(
+            weight if row in one.rows else SYNONYMS * weight
+            for weight, one in weighed
+            if row in one.broad
+        )
+        / every
+        for row in rows
+    }
 
 
 def _hit(row: Any, score: float = 0.0) -> Hit:

@@ -70,7 +70,6 @@ READ_AHEAD = 10  # pages that are read from the store at once
 # results of a search
 DEFAULT_LIMIT = 8
 MAX_RESULTS = 50
-MAX_ANSWERS = 256  # answers of one source that are kept in memory
 # seconds a search may spend on updating an index before it answers from what is indexed
 SYNC_SECS = 30.0
 
@@ -99,7 +98,6 @@ class OpenSource:
     index: SourceIndex
     open_store: Callable[[], Store]
     vectors: VectorIndex | None = None
-    answers: dict[tuple[object, ...], Found] = field(default_factory=dict)
     _store: Store | None = None
 
     @property
@@ -121,9 +119,9 @@ class OpenSource:
         def until() -> bool:
             return time.monotonic() >= end
 
-        if self.index.state() == (self.record.last_seq, self.record.last_run):
-            in_step = True
-        else:
+        state = self.index.state
+        in_step = (state.seq, state.run) == (self.record.last_seq, self.record.last_run)
+        if not in_step:
             self._close_store()  # its file may be another one
             in_step = self.index.sync(self.store, self.record.last_run, until)
         return in_step and (
@@ -131,17 +129,7 @@ class OpenSource:
         )
 
     def find(self, text: str, *, as_typed: bool = False) -> Found:
-        """Find and rank pages; what was asked before is answered from memory, until the index
-        changes. `as_typed`: other spellings are not tried.
-        """
-        asked = text, as_typed, self.index.state()
-        if asked not in self.answers:
-            if len(self.answers) >= MAX_ANSWERS:
-                self.answers.clear()
-            self.answers[asked] = self._find(text, as_typed=as_typed)
-        return self.answers[asked]
-
-    def _find(self, text: str, *, as_typed: bool) -> Found:
+        """Find and rank pages. `as_typed`: other spellings are not tried."""
         query = parse_query(text)
         found = self.index.candidates(query, as_typed=as_typed)
         note = None

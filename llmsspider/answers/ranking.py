@@ -179,9 +179,7 @@ class RankedPage:
     passages: list[Hit] = field(default_factory=list)
 
 
-def rank(
-    query: Query, found: Candidates, signals: Mapping[bytes, PageSignals]
-) -> list[RankedPage]:
+def rank(query: Query, found: Candidates, signals: Mapping[bytes, PageSignals]) -> list[RankedPage]:
     """Return the pages of the candidates, best first.
 
     Pages that also exist in a newer version come last, unless the query names their version: that

@@ -55,19 +55,17 @@ class Tools:
 
     def list_sources(self) -> Answer:
         """List the crawled documentation: name, address, number of pages, when it was crawled."""
-        found: list[dict[str, Any]] = []
-        for record in self.library.records():
-            ended = record.crawled_at
-            crawled = ended.isoformat(timespec="seconds") if ended else None
-            one = {
-                "name": record.name,
-                "url": record.url,
-                "pages": record.pages,
-                "status": record.status,
-                "version": _version(record.name, record.url),
-                "crawled_at": crawled,
+        found: list[dict[str, Any]] = [
+            {
+                "name": one.name,
+                "url": one.url,
+                "pages": one.pages,
+                "status": one.status,
+                "version": _version(one.name, one.url),
+                "crawled_at": one.crawled_at and one.crawled_at.isoformat(timespec="seconds"),
             }
-            found.append(one)
+            for one in self.library.records()
+        ]
         lines = [
             f"{one['name']}{_of_version(one['version'])}: {one['pages']} pages of {one['url']} "
             f"({one['status']}, crawled {one['crawled_at'] or 'never'})"

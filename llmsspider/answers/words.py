@@ -117,22 +117,21 @@ the question."""
 
 @dataclass(slots=True, frozen=True)
 class Term:
-    """One thing to look for: words that follow each other (one word is a phrase of one).
+    """One thing to look for: words that follow each other (one word is a phrase of one), parts of
+    camel case, or pairs of characters.
 
-    `parts` are those of camel case, or pairs of characters. A `required` term was quoted: a passage
-    without it is no result. `compounds` are how it may be written in one word, alone or with the
-    words that follow.
+    A `required` term was quoted: a passage without it is no result. `compounds` are how it may be
+    written in one word, alone or with the words that follow.
     """
 
     words: tuple[str, ...]
-    parts: tuple[str, ...] = ()
     required: bool = False
     compounds: tuple[str, ...] = ()
 
     @property
     def match(self) -> str:
         """The term for FTS5; every word is quoted, so none is an operator."""
-        return " OR ".join(_phrase(found) for found in (self.words, self.parts) if found)
+        return _phrase(self.words)
 
     @property
     def broad(self) -> str:
@@ -199,12 +198,12 @@ class Query:
     @property
     def words(self) -> frozenset[str]:
         """Every word of the query."""
-        return frozenset(word for term in self.terms for word in (*term.words, *term.parts))
+        return frozenset(word for term in self.terms for word in term.words)
 
     @property
     def has_identifiers(self) -> bool:
         """Whether a term is more than a word, as code, paths and phrases are."""
-        return any(len(term.words) > 1 or term.parts for term in self.terms)
+        return any(len(term.words) > 1 for term in self.terms)
 
     @property
     def required(self) -> list[int]:
@@ -258,7 +257,7 @@ def _useful(text: str, known: Sequence[Term] = ()) -> list[Term]:
     typed = text.split()
     found = [_terms(typed[place : place + MAX_PARTS]) for place in range(len(typed))]
     terms = [term for of_word in found for term in of_word]
-    useful = [term for term in terms if term.parts or not STOP_WORDS.issuperset(term.words)]
+    useful = [term for term in terms if not STOP_WORDS.issuperset(term.words)]
     return useful or ([] if known else terms)
 
 
@@ -267,16 +266,14 @@ def _terms(typed: Sequence[str]) -> list[Term]:
     word = typed[0]
     if runs := _UNSPACED.findall(word):
         plain = _UNSPACED.sub(" ", word)
-        return [Term((), tuple(pairs(run))) for run in runs] + [
-            Term((part,)) for part in words(plain)
-        ]
+        return [Term(tuple(pairs(run))) for run in runs] + [Term((one,)) for one in words(plain)]
     found = tuple(words(word))
     joined = tuple(accumulate("".join(words(one)) for one in typed))
     if len(found) > 1:  # an identifier: whole, and its parts
         return [Term(found, compounds=joined), *(Term((part,)) for part in found)]
     parts = tuple(part for piece in _PLAIN_WORD.findall(word) for part in humps(piece))
     whole = [Term(found, compounds=joined[1:])] if found else []
-    return [*whole, *([Term((), parts)] if parts else ())]
+    return [*whole, *([Term(parts)] if parts else ())]
 
 
 LEAST_LIKENESS = 0.7
