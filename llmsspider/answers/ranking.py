@@ -242,7 +242,7 @@ def fused(
 # compared by the share of the query that stands in the best of what they found.
 
 MAX_POOLED = 60  # pages of one source that are compared with those of others
-NAMED_SOURCE = 1.5  # factor for a source whose name has a word of the query
+NAMED_SOURCE = 2.0  # factor for a source whose name has a word of the query
 
 
 @dataclass(slots=True, frozen=True)
