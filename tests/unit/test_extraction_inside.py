@@ -128,6 +128,19 @@ WORDS = {
         "<p>a</p><p>On this page:</p><ul><li><a href='#b'>B</a><li><a href='#c'>C</a></ul><h2 id=b>B</h2><p>x</p>",
         "a\n\n## B\n\nx",
     ),
+    "a list of sections in boxes": (
+        "<div><h3>Table of contents</h3></div><div><ol><li><a href='#b'>B</a><li><a href='#c'>C</a></ol></div><p>x</p>",
+        "x",
+    ),
+    "the name of a list that is gone": ("<p><b>Table of contents</b></p><p>x</p>", "x"),
+    "a box that begins with the name of a list": (
+        "<div>\n<p>Contents</p>\n\n<p>Tea.</p></div><ul><li><a href='#b'>B</a><li><a href='#c'>C</a></ul>",
+        "Contents\n\nTea.\n\n- [B](https://docs.example.com/guide/page#b)\n- [C](https://docs.example.com/guide/page#c)",
+    ),
+    "a list of other pages": (
+        "<p>In this article</p><ul><li><a href='/b'>B</a></ul>",
+        "In this article\n\n- [B](https://docs.example.com/b)",
+    ),
     "a list that says more than sections": (
         "<p>Contents:</p><ul><li><a href='#b'>B</a> of tin<li><a href='#c'>C</a></ul>",
         "Contents:\n\n- [B](https://docs.example.com/guide/page#b) of tin\n- [C](https://docs.example.com/guide/page#c)",

@@ -12,6 +12,7 @@ from llmsspider.content.extraction.parsing import Source
 from llmsspider.content.extraction.rules import ASKS, CONTENTS_NAMES
 from llmsspider.content.extraction.tree import (
     CONTROLS,
+    HEADINGS,
     SKIPPED,
     broken_text,
     collapsed,
@@ -37,7 +38,7 @@ def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
     _clear_ending(main)
     _clear_controls(main, joiner.page)
     _clear_lines(main, source)
-    _clear_contents(main)
+    _clear_contents(main, source)
     return main
 
 
@@ -52,25 +53,45 @@ def _clear_lines(main: _Element, source: Source) -> None:
             empty(element)
 
 
-def _clear_contents(main: _Element) -> None:
-    """Empty lists of the page's own sections, each with the line above that says so."""
-    for block in list(main.iter("ul", "ol")):
-        title = block.getprevious()
-        if (
-            title is None
-            or "".join(islice(title.itertext(), 4)).strip(" :\n").lower() not in CONTENTS_NAMES
-        ):
+def _clear_contents(main: _Element, source: Source) -> None:
+    """Empty the lists of the page's own sections, with the lines that say so, and such lines alone."""
+    if not any(name in source.lowered for name in _SAY_CONTENTS):
+        return
+    for title in list(main.iter("p", "div", "span", "strong", "b", *HEADINGS[1:])):
+        texts = list(islice((text for text in title.itertext() if not text.isspace()), 2))
+        said = texts[0].strip(" :\n").lower() if len(texts) == 1 else ""
+        if said not in CONTENTS_NAMES:
             continue
-        hrefs = _HREFS(block)
-        is_own = len(hrefs) > 1 and all(href[0] == "#" for href in hrefs)
-        if is_own and not letters_outside_links(block):
+        below = _below(title, main)
+        if below is not None and _lists_own_sections(below):
             empty(title)
-            empty(block)
+            empty(below)
+        elif " " in said and (below is None or not holds(below, "a")):
+            empty(title)
+
+
+def _below(element: _Element, main: _Element) -> _Element | None:
+    """Return the element that says something right below another, however deep that stands."""
+    levels = takewhile(lambda one: one is not main, (element, *element.iterancestors()))
+    for level in levels:
+        if (level.tail or "").strip():
+            return None
+        for below in level.itersiblings():
+            if inner_text(below).strip():
+                return below
+    return None
+
+
+def _lists_own_sections(block: _Element) -> bool:
+    hrefs = _HREFS(block)
+    is_own = len(hrefs) > 1 and all(href[0] == "#" for href in hrefs)
+    return is_own and not letters_outside_links(block)
 
 
 # Around the content: the way from the home page to this one above the title; dates, tags and links
 # below the text.
 
+_SAY_CONTENTS = [name.encode() for name in CONTENTS_NAMES]
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
 _MARK = b"you are here"
