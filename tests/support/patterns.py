@@ -92,6 +92,7 @@ def _patterns(value: Any, index: str = "") -> Iterator[tuple[str, re.Pattern[Any
             yield from _patterns(part, f"{index}[{number}]")
 
 
+@cache
 def _tree(path: Path) -> ast.Module:
     path = path if path.exists() else path.with_suffix("") / "__init__.py"
     return ast.parse(path.read_text("utf-8"))
@@ -137,8 +138,13 @@ def _module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-def written_in_calls() -> Iterator[tuple[str, Found | None]]:
-    """Yield each call of `re` in a function, with its pattern, or None where the pattern is no constant."""
+@cache
+def written_in_calls() -> list[tuple[str, Found | None]]:
+    """Return each call of `re` in a function, with its pattern, or None where the pattern is no constant."""
+    return list(_written_in_calls())
+
+
+def _written_in_calls() -> Iterator[tuple[str, Found | None]]:
     for path in sorted(ROOT.rglob("*.py")):
         if "import re\n" not in path.read_text("utf-8"):
             continue

@@ -162,9 +162,9 @@ class Steps:
         tests = [test for item in items if (test := self._character(*item)) is not None]
 
         def match(at: int, then: Next) -> bool:
-            text, here = self.text, at
+            text, here, length = self.text, at, len(self.text)
             for test in tests:
-                if here >= len(text) or not test(text[here]):
+                if here >= length or not test(text[here]):
                     self._step(here - at + 1)
                     return False
                 here += 1
@@ -177,11 +177,13 @@ class Steps:
         """Return the test of one character that a node is, None for anything longer."""
         fold = bool(self.flags & re.IGNORECASE)
         if operator is sre.ANY:
-            return (lambda char: True) if self.flags & re.DOTALL else (lambda char: char != "\n")
+            return (lambda char: True) if self.flags & re.DOTALL else "\n".__ne__
         if operator in {sre.LITERAL, sre.NOT_LITERAL}:
             wanted, negated = chr(argument), operator is sre.NOT_LITERAL
-            wanted = wanted.lower() if fold else wanted
-            return lambda char: ((char.lower() if fold else char) == wanted) is not negated
+            if not fold:
+                return wanted.__ne__ if negated else wanted.__eq__
+            wanted = wanted.lower()
+            return lambda char: (char.lower() == wanted) is not negated
         if operator is sre.IN:
             return one_of(argument, fold)
         return None
@@ -237,8 +239,8 @@ class Steps:
 
     def _run(self, test: Callable[[str], bool], least: int, most: int) -> Node:
         def match(at: int, then: Next) -> bool:
-            end = at
-            while end - at < most and end < len(self.text) and test(self.text[end]):
+            text, end, stop = self.text, at, min(len(self.text), at + most)
+            while end < stop and test(text[end]):
                 end += 1
             self._step(end - at)
             while end - at >= least:
@@ -366,15 +368,23 @@ def one_of(argument: list[Any], fold: bool) -> Callable[[str], bool]:
             or any(category(char) for category in categories)
         )
 
-    known: dict[str, bool] = {}
-
     def test(char: str) -> bool:
-        if char not in known:
-            spellings = {char, char.lower(), char.upper()[:1]} if fold else {char}
-            known[char] = any(map(holds, spellings)) is not negated
-        return known[char]
+        spellings = {char, char.lower(), char.upper()[:1]} if fold else {char}
+        return any(map(holds, spellings)) is not negated
 
-    return test
+    return _Known(test).__getitem__
+
+
+class _Known(dict[str, bool]):
+    """What a test says of each character, asked once: `__getitem__` is the test."""
+
+    def __init__(self, test: Callable[[str], bool]):
+        super().__init__()
+        self._test = test
+
+    def __missing__(self, char: str) -> bool:
+        self[char] = self._test(char)
+        return self[char]
 
 
 _BUILDERS: dict[Any, Callable[[Steps, Any], Node]] = {
