@@ -66,8 +66,14 @@ def _clear_contents(main: _Element, source: Source) -> None:
         if below is not None and _lists_own_sections(below):
             empty(title)
             empty(below)
-        elif " " in said and (below is None or not holds(below, "a")):
+        elif " " in said and _is_alone(title, below):
             empty(title)
+
+
+def _is_alone(title: _Element, below: _Element | None) -> bool:
+    """Say whether a line that says what a list is has none below; headings may be of a section."""
+    is_heading = title.tag in HEADINGS or holds(title, *HEADINGS)
+    return not is_heading and (below is None or not holds(below, "a"))
 
 
 def _below(element: _Element, main: _Element) -> _Element | None:
