@@ -50,6 +50,11 @@ class Text(NamedTuple):
     """Whether a list names the address: others of its directory are no copies of it."""
 
     @property
+    def may_be_copy(self) -> bool:
+        """Whether it may be a page whose address is no spelling of its own."""
+        return len(self.content) >= MIN_SAME_CHARACTERS and not self.is_listed
+
+    @property
     def said(self) -> str:
         """The text without links to the page itself, and to what may be a copy of it."""
         own = _path(self.url)
@@ -75,18 +80,20 @@ class SamePages:
         """
         bare = self._bare(page.url)
         same = _without_spelling(page, bare)
+        words = content_hash(_DESTINATION.sub("](", page.content))
+        own = _names(page, same, words)
+        plainer = _plainer_names(page, bare, same, words)
         said = page.said
-        words = content_hash(_DESTINATION.sub("](", said))
-        # of a page whose address is no spelling of its own
-        may_be_copy = len(said) >= MIN_SAME_CHARACTERS and not page.is_listed
-        own = _names(page, same, words, may_be_copy=may_be_copy)
-        plainer = _plainer_names(page, bare, same, words, may_be_copy=may_be_copy)
+        if len(said) >= MIN_SAME_CHARACTERS and not page.is_listed:
+            own.append(f"{alike_key(page.url)} {content_hash(said)}")
+            shorter = map(alike_key, _with_segment_less(page.url))
+            plainer += [f"{address} {content_hash(said)}" for address in shorter]
         of_host = f"{host(page.url)} {page.title} {words}"
         found = [self._first.setdefault(name, page.url) for name in own]
         if page.url == _path(page.url):
             self._first.setdefault(of_host, page.url)
             own.append(of_host)
-        elif may_be_copy:
+        elif page.may_be_copy:
             plainer.append(of_host)
         found += [self._first.get(_beyond(name), page.url) for name in own]
         found += [self._first.get(name, page.url) for name in plainer]
@@ -142,12 +149,12 @@ def _are_alike(one: str, other: str) -> bool:
     return shorter == longer or (is_longer and shorter in _with_segment_less(longer))
 
 
-def _names(page: Text, same: str, words: str, *, may_be_copy: bool) -> list[str]:
+def _names(page: Text, same: str, words: str) -> list[str]:
     address = loose_key(page.url)
     names = [f"{address} {same}", f"{alike_key(page.url)} {words}"]
     if page.file is not None:
         names.append(f"{address.rpartition('/')[2]} {page.file}")
-    if may_be_copy:
+    if page.may_be_copy:
         names.append(f"{directory(page.url)}* {page.title} {words}")
         path = _path(page.url)
         prose = _BESIDE_PROSE.sub("", page.content) if path != page.url else ""
@@ -156,11 +163,11 @@ def _names(page: Text, same: str, words: str, *, may_be_copy: bool) -> list[str]
     return names
 
 
-def _plainer_names(page: Text, bare: str, same: str, words: str, *, may_be_copy: bool) -> list[str]:
+def _plainer_names(page: Text, bare: str, same: str, words: str) -> list[str]:
     """Return the names of pages that this one may be with a version, a query, a segment, or a
     parameter, more.
     """
-    plainer = list(_with_segment_less(page.url)) if may_be_copy else []
+    plainer = list(_with_segment_less(page.url)) if page.may_be_copy else []
     place, _, query = page.url.partition("?")
     parameters = query.split("&")
     if len(parameters) > 1:

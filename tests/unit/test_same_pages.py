@@ -98,6 +98,14 @@ def test_links_to_a_copy_are_no_text_of_a_page(paths):
     assert [pages.first(one) for one in (other, text(copy))] == [None, None]
 
 
+def test_copies_at_other_addresses_link_to_what_the_page_links_to():
+    content = f"{LONG}\n\n[Next]({SITE}/view?id=8) [Print]({SITE}/docs/turn/print)\n"
+    for first, second in permutations(("/docs/turn", "/view?id=7")):
+        pages = SamePages(other_versions=False)
+        assert pages.first(text(first, content)) is None
+        assert pages.first(text(second, content)) == f"{SITE}{first}"
+
+
 def test_another_text_is_another_page():
     pages = SamePages(other_versions=False)
     assert pages.first(text("/a")) is None
