@@ -50,6 +50,13 @@ PAGES = {
     "cards of the next page": lambda n: _each("<a href=b><p>a</p><p>Next Page</p></a>", n),
     "placeholders": lambda n: f"<div>{_each('<span>Loading...</span>', n)}</div>",
     "words apart": lambda n: f"<div>{_each('<b>word</b><i>word</i>', n)}</div>",
+    "images for dark backgrounds": lambda n: (
+        f"<p>a {_each('<img class=only-dark src=a.png alt=a>', n)}</p>"
+    ),
+    "drawings in a cell": lambda n: (
+        f"<table><tr><td>{_each('<svg aria-label=a></svg>', n)}</table>"
+    ),
+    "names of tables of contents": lambda n: _each("<div><p>Table of contents</p></div>", n),
     "buttons in a sentence": lambda n: f"<p>a {_each('<button>word</button>', n)}</p>",
     "struck in struck": lambda n: "<del>" * 50 + _each("<p>a</p>", n),
     "blocks in code": lambda n: f"<pre>{_each('a<div>b</div> ', n)}</pre>",

@@ -249,7 +249,8 @@ def _is_other_form(image: _Element, source: str) -> bool:
         return True
     if not _is_for_dark(image, source):
         return False
-    others = chain(image.itersiblings("img", preceding=True), image.itersiblings("img"))
+    before_it = islice(image.itersiblings("img", preceding=True), _MAX_SOURCES)
+    others = chain(before_it, islice(image.itersiblings("img"), _MAX_SOURCES))
     return any(one.get("alt") == alt and not _is_for_dark(one, _source_of(one)) for one in others)
 
 
@@ -440,9 +441,11 @@ converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 @converts(INLINE_TAGS, "svg")
 def _drawing(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return what a drawing is called where a cell holds nothing else: a check mark."""
-    title = element.findtext("title") or ""
     cell = next(element.iterancestors("td", "th"), None)
-    if cell is None or visible(cell) not in {"", collapsed(title).strip()}:
+    if cell is None or next(islice(cell.iter("svg"), _MAX_SOURCES, None), None) is not None:
+        return ""  # none, or a picture in many parts
+    title = element.findtext("title") or ""
+    if visible(cell) not in {"", collapsed(title).strip()}:
         return ""
     return walk.format.text(element.get("aria-label") or title)
 

@@ -58,9 +58,7 @@ def _clear_contents(main: _Element, source: Source) -> None:
     if not any(name in source.lowered for name in _SAY_CONTENTS):
         return
     for title in list(main.iter("p", "div", "span", "strong", "b", *HEADINGS[1:])):
-        texts = list(islice((text for text in title.itertext() if not text.isspace()), 2))
-        said = texts[0].strip(" :\n").lower() if len(texts) == 1 else ""
-        if said not in CONTENTS_NAMES:
+        if (said := _name_of_contents(title)) is None:
             continue
         below = _below(title, main)
         if below is not None and _lists_own_sections(below):
@@ -68,6 +66,16 @@ def _clear_contents(main: _Element, source: Source) -> None:
             empty(below)
         elif " " in said and _is_alone(title, below):
             empty(title)
+
+
+def _name_of_contents(title: _Element) -> str | None:
+    """Return the name of a table of contents that is all an element says, in lower case, or None."""
+    own = title.text
+    if own and not own.isspace() and own.strip(" :\n").lower() not in CONTENTS_NAMES:
+        return None  # without a look at what is inside: most elements end here
+    texts = (text for text in title.itertext() if not text.isspace())
+    said = next(texts, "").strip(" :\n").lower()
+    return said if said in CONTENTS_NAMES and next(texts, None) is None else None
 
 
 def _is_alone(title: _Element, below: _Element | None) -> bool:

@@ -45,6 +45,7 @@ def spoken(text: str) -> str | None:
 def spoken_language(page: Page) -> str | None:
     """Return the language of a page: the declared one, but for English, which templates leave."""
     declared = page.meta.language or ""
+    if not same_language("en", declared):
+        return declared or None
     language = spoken(page.markdown) or page.meta.locale or ""
-    is_stamp = same_language("en", declared) and not same_language("en", language)
-    return language if is_stamp and language else declared or None
+    return language if language and not same_language("en", language) else declared
