@@ -33,7 +33,8 @@ _UNLIKE = 0.3  # share up to which they are not
 _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
 _GONE = 0.2  # share up to which it is another page
 _STUB = 60  # shingles below which a page that has more than twice as many now was a stub
-_BEGINNING = 0.8  # share of a text that begins as the one before, where that was cut
+_NEW = 0.2  # share of its shingles up to which a text says nothing new
+_TWICE = 1.8  # times as many words as before, where they are said again
 _BROKEN = 0.1  # share of the text before that is as it was, where it breaks off then
 _SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
@@ -45,6 +46,12 @@ _ERROR = re.compile(
 )
 _ERROR_SPAN = 300  # characters in which an error says what it is
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
+_PARTS = (
+    re.compile(r"^#{2,6}[ \t]+\S", re.MULTILINE),
+    re.compile(r"^[ \t>]*(?:```|~~~)[^`\n]*\n[ \t>]*[^`~\s>]", re.MULTILINE),
+    re.compile(r"^\|[-:| \t]++\n\|[^\n]*\w", re.MULTILINE),
+)
+"""Headings below the title, code, and rows of tables that say something."""
 
 Sketch = frozenset[int]
 """The smallest hashes of the shingles of a text: the share that two have in common is about that of
@@ -77,18 +84,19 @@ def resemblance(one: Sketch, other: Sketch) -> float:
     (1.0, 0.0)
     """
     smallest = set(nsmallest(SKETCHED, one | other))
-    return len(smallest & one & other) / len(smallest)
+    return len(smallest & one & other) / max(len(smallest), 1)
 
 
 class Rewriting(NamedTuple):
-    """The texts of a page before and now, as sketches; `is_odd` where its text and half of its
-    headings are gone, where it ends early, or where its letters were decoded wrongly; `is_gone`
-    where all of it is.
+    """The text of a page before, and what is new in that of now, as sketches; `is_odd` where its
+    text and half of its headings are gone, where it says nothing new but less, or all of it twice,
+    where it breaks off, where all of its code, headings or tables are gone, or where its letters
+    were decoded wrongly; `is_gone` where all of it is.
     """
 
     key: bytes
     before: Sketch
-    now: Sketch
+    new: Sketch
     is_odd: bool
     is_gone: bool
 
@@ -99,19 +107,27 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     """
     old = shingles(before)
     new = shingles(now)
+    added = new - old
     kept = len(old & new) / len(old)
     is_garbled = kept > _GONE and _has_lost_letters(before, now)
-    is_broken = is_garbled or _breaks_off(before, now)
-    if kept >= _KEPT and not is_broken:
+    is_broken = is_garbled or _lacks_part(before, now) or _breaks_off(before, now)
+    says_nothing_new = len(added) <= _NEW * len(new)
+    is_said_twice = says_nothing_new and len(now) > _TWICE * len(before)
+    if kept >= _KEPT and not (is_broken or is_said_twice):
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
     was_stub = len(old) < _STUB and len(new) > 2 * len(old)
     is_other = lost > 0 and kept <= _GONE and not was_stub
-    is_cut = before.startswith(now[: int(_BEGINNING * len(now))])
-    is_odd = is_cut or is_broken or (is_other and 2 * lost >= len(headings))
+    is_odd = says_nothing_new or is_broken or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)
-    return Rewriting(key, sketch(old), sketch(new), is_odd, is_gone)
+    said = set() if says_nothing_new else added
+    return Rewriting(key, sketch(old), sketch(said), is_odd, is_gone)
+
+
+def _lacks_part(before: str, now: str) -> bool:
+    """Say whether a text had headings, code or tables, and has none any more."""
+    return any(part.search(before) and not part.search(now) for part in _PARTS)
 
 
 def _has_lost_letters(before: str, now: str) -> bool:
@@ -154,7 +170,7 @@ class Overwrites:
     """The pages of one run that were rewritten, and what became of them together."""
 
     _pages: dict[bytes, Rewriting] = field(default_factory=dict)
-    _by_now: _Index = field(default_factory=lambda: defaultdict(list))
+    _by_new: _Index = field(default_factory=lambda: defaultdict(list))
     _by_before: _Index = field(default_factory=lambda: defaultdict(list))
     _odd: int = 0
     _known_kinds: dict[bytes, Overwrite] | None = None
@@ -166,8 +182,8 @@ class Overwrites:
         self._pages[page.key] = page
         self._known_kinds = None
         self._odd += page.is_odd
-        for each in nsmallest(_KEYS, page.now):
-            self._by_now[each].append(page)
+        for each in nsmallest(_KEYS, page.new):
+            self._by_new[each].append(page)
         for each in nsmallest(_KEYS, page.before):
             self._by_before[each].append(page)
 
@@ -199,18 +215,20 @@ class Overwrites:
         return self._known_kinds
 
     def _is_alike(self, page: Rewriting) -> bool:
-        """Say whether other pages, unlike it before, have nearly its text now."""
+        """Say whether nearly the same is new in other pages, which were unlike it before."""
         return any(
-            resemblance(page.now, other.now) >= _ALIKE
+            resemblance(page.new, other.new) >= _ALIKE
             and resemblance(page.before, other.before) < _UNLIKE
-            for other in _near(self._by_now, page.now)
+            for other in _near(self._by_new, page.new)
         )
 
     def _is_of_another(self, page: Rewriting) -> bool:
-        """Say whether it has the text that another page had, which has another one now."""
-        return resemblance(page.now, page.before) < _UNLIKE and any(
-            resemblance(page.now, other.before) >= _ALIKE
-            for other in _near(self._by_before, page.now)
+        """Say whether what is new in it is the text that another page had, which has another one
+        now.
+        """
+        return any(
+            resemblance(page.new, other.before) >= _ALIKE
+            for other in _near(self._by_before, page.new)
         )
 
 

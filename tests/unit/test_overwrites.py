@@ -154,6 +154,8 @@ def test_odd_pages_are_many_by_their_share(number, kind):
 
 A = prose("a")
 B = prose("b")
+CODE = "```sh\ninstall it\n```\n"
+TABLE = "| a | b |\n|---|:-:|\n| one |  |\n"
 
 
 @pytest.mark.parametrize(
@@ -171,10 +173,26 @@ B = prose("b")
         (f"# A\n\n{prose('a', 50)}", f"# Bee\n\n{B}", ""),
         ("", f"# A\n\n{B}", ""),
         ("", "", None),
+        (f"# A\n\n{A}", f"# A\n\n{A[-300:]}", "odd"),
+        (f"# A\n\n{A}", f"# A\n\n{prose('a', 50)} {prose('b', 9)}", "odd"),
+        (f"# A\n\n{A}", f"# A\n\n{prose('a', 50)} {prose('b', 30)}", ""),
+        (f"# A\n\n{A}", f"# A\n\n{A}\n\n{A}", "odd"),
+        (f"# A\n\n{A}", f"# A\n\n{A}\n\n{prose('a', 80)}", None),
+        (f"# A\n\n{A}", f"# A\n\n{A}\n\n{prose('b', 200)}", None),
+        (f"# A\n\n{A}\n\n{CODE}", f"# A\n\n{A}", "odd"),
+        (f"# A\n\n{A}\n\n{CODE}", f"# A\n\n{A}\n\n```\n```\n", "odd"),
+        (f"# A\n\n{A}\n\n{CODE}", f"# A\n\n{A}\n\n~~~\nrun\n~~~\n", None),
+        (f"# A\n\n{A}\n\n{TABLE}", f"# A\n\n{A}", "odd"),
+        (f"# A\n\n{A}\n\n{TABLE}", f"# A\n\n{A}\n\n| a | b |\n|---|---|\n|  |  |\n", "odd"),
+        (f"# A\n\n{A}\n\n{TABLE}", f"# A\n\n{A}\n\n{TABLE.replace('one', 'two')}", None),
+        (f"# A\n\n## B\n\n{A}", f"# A\n\n{A}", "odd"),
+        (f"# A\n\n## B\n\n{A}", f"# A\n\n### B\n\n{A}", None),
+        (f"# A\n\n{A}", f"## A\n\n{A}", None),
     ],
     ids=[
         "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "stub", "empty",
-        "nothing",
+        "nothing", "end", "hardly anything new", "something new", "twice", "much of it twice", "much more", "no code",
+        "empty code", "other code", "no table", "empty table", "another row", "no headings", "another level", "no title",
     ],
 )  # fmt: skip
 def test_what_a_rewritten_page_lost(before, now, lost):
