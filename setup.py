@@ -44,7 +44,6 @@ setup(
             "cli/templates/**/*.tmpl",
             "cli/templates/demo/*.md",
             "ui/assets/*",
-            "answers/assets/*",
             "browser/assets/*",
             "cli/*.toml",
             "web/*.toml",

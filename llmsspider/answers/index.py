@@ -42,7 +42,6 @@ for a query.
 
 BATCH = 100  # pages of one transaction
 MAX_PROOFS = 500  # links, and ids of headings, that are looked at for the rule
-SYNONYMS = 0.8  # weight of a word that stands for one of the query, relative to that
 
 _DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 """Codes of SQLite for a file that is none of its own, damaged, or lacks tables that we need."""
@@ -57,14 +56,6 @@ _HIT = (
     "SELECT passage.id, page.key, page.hash, start, stop, headings, digest "
     "FROM passage JOIN page ON page.id = passage.page WHERE "
 )
-
-
-class Sought(NamedTuple):
-    """A term of a query: the rows that hold it, and those that hold it or a word that stands for it."""
-
-    term: Term
-    rows: set[int]
-    broad: set[int]
 
 
 class DamagedIndexError(SearchError):
@@ -223,37 +214,33 @@ class SourceIndex(IndexFile):
         `as_typed`: no other spelling is tried.
         """
         sought = [self._sought(term, as_typed=as_typed) for term in query.terms]
-        unknown = [term for term, one in zip(query.terms, sought, strict=True) if not one.rows]
-        required = [one for one in sought if one.term.required]
-        there = [one.term.broad for one in sought if one.broad]
-        if not there or not all(one.rows for one in required):
+        held = [rows for _, rows in sought]
+        unknown = [term for term, rows in zip(query.terms, held, strict=True) if not rows]
+        there = " OR ".join(term.match for term, rows in sought if rows)
+        required = [f"({term.match})" for term in query.terms if term.required]
+        if not there or any(term.required for term in unknown):
             return Candidates(unknown=unknown)
-        match = " AND ".join(
-            [f"({' OR '.join(there)})", *(f"({one.term.match})" for one in required)]
-        )
-        statement = "SELECT rowid, rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        match = " AND ".join([f"({there})", *required])
+        statement = "SELECT rowid, -rank FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
         # words of deleted rows are found, too: SQLite before 3.43 cannot delete them
         best = self._all(statement, match, MAX_ROWS + min(self.state.dead, MAX_ROWS))
-        shares = _shares([row for row, _ in best], sought, sum(self.count()))
-        scores = {row: -rank * shares[row] for row, rank in best}
-        pages = dict(self._in("SELECT key, id FROM page WHERE id", scores))
-        hits = self.hits(scores)
-        together = (shares[hit.id] + shares.get(pages.get(hit.page, 0), 0.0) for hit in hits)
-        of_pages = {key: scores[number] for key, number in pages.items()}
-        return Candidates(hits, of_pages, unknown, max([*together, *shares.values()], default=0.0))
+        scores = dict(best)
+        pages = self._in("SELECT key, id FROM page WHERE id", scores)
+        of_pages = {key: scores[row] for key, row in pages}
+        strength = _strength(scores, held, sum(self.count()))
+        return Candidates(self.hits(scores), of_pages, unknown, strength)
 
-    def _sought(self, term: Term, *, as_typed: bool) -> Sought:
-        """The term as the pages spell it, in one word, or in two."""
-        rows = self._held(term.match)
-        if not (as_typed or rows):
-            term = next(term.spellings(lambda other: bool(self._held(other.match))), term)
-            rows = self._held(term.match)
-        return Sought(term, rows, rows if term.broad == term.match else self._held(term.broad))
+    def _sought(self, term: Term, *, as_typed: bool) -> tuple[Term, set[int]]:
+        """The term as the pages spell it, and the rows that hold it."""
+        rows = self._held(term)
+        if not (rows or as_typed):
+            term = next(term.spellings(lambda other: bool(self._held(other))), term)
+            rows = self._held(term)
+        return term, rows
 
-    def _held(self, expression: str) -> set[int]:
-        return {
-            row for (row,) in self._all("SELECT rowid FROM words WHERE words MATCH ?", expression)
-        }
+    def _held(self, term: Term) -> set[int]:
+        found = self._all("SELECT rowid FROM words WHERE words MATCH ?", term.match)
+        return {row for (row,) in found}
 
     def hits(self, scores: Mapping[int, float]) -> list[Hit]:
         """The passages with the given numbers and scores."""
@@ -374,23 +361,15 @@ class SourceIndex(IndexFile):
         return IndexState(*rows[0])
 
 
-def _shares(rows: Iterable[int], sought: Sequence[Sought], total: int) -> dict[int, float]:
-    """The share of a query's terms that each row has, rare ones counting more; one that it has in
-    other words alone counts as a part of one.
+def _strength(rows: Iterable[int], held: Sequence[Collection[int]], total: int) -> float:
+    """The largest share of a query's terms that one of the rows has, rare ones counting more.
+
+    `held` are the rows that hold each term, of `total` ones.
     """
-    held = [len(one.rows or one.broad) for one in sought]
-    rarity = [log(1 + max(total, number) / (number + 0.5)) for number in held]
-    weighed = [*zip(rarity, sought, strict=True)]
-    every = sum(rarity)
-    return {
-        row: sum(
-            weight if row in one.rows else SYNONYMS * weight
-            for weight, one in weighed
-            if row in one.broad
-        )
-        / every
-        for row in rows
-    }
+    rarity = [log(1 + max(total, len(one)) / (len(one) + 0.5)) for one in held]
+    weighed = [*zip(rarity, held, strict=True)]
+    shares = (sum(weight for weight, one in weighed if row in one) for row in rows)
+    return max(shares, default=0.0) / sum(rarity)
 
 
 def _hit(row: Any, score: float = 0.0) -> Hit:
@@ -415,7 +394,7 @@ their texts.
 
 WORDS_OF = "words (rowid, title, headings, body, parts)"
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 8  # of the tables and of what is written into them
+VERSION = 9  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -438,7 +417,6 @@ CREATE INDEX link_url ON link (url);
 CREATE VIRTUAL TABLE words USING fts5(
     title, headings, body, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
-INSERT INTO words (words, rank) VALUES ('rank', 'bm25(5.0, 3.0, 1.0, 1.0)');
 -- segments merged at once: with the default of 4 the same words are written twice as often
 INSERT INTO words (words, rank) VALUES ('automerge', 16);
 """

@@ -10,8 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 from itertools import accumulate
 from string import digits
 
@@ -27,8 +26,6 @@ _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 _WORD = re.compile(r"[^\W_]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
-
-_ENDING = re.compile(r"(?<=\w\w)(?:ing|e[ds]?|(?<!s)s)$")
 
 _STOP = """
 a about after all also am an and any are as at be been before being between both but by can could did do does doing don
@@ -130,24 +127,14 @@ class Term:
 
     @property
     def match(self) -> str:
-        """The term for FTS5; every word is quoted, so none is an operator."""
-        return _phrase(self.words)
-
-    @property
-    def broad(self) -> str:
-        """The term for FTS5, or a word that stands for it; a quoted term stands for itself."""
-        others = synonyms(self.words[0]) if len(self.words) == 1 and not self.required else []
-        every = (*others, *self.compounds)
-        return " OR ".join([self.match, *(_phrase((other,)) for other in every)])
+        """The term for FTS5, in any of its forms; every word is quoted, so none is an operator."""
+        return " OR ".join(f'"{one}"' for one in (" ".join(self.words), *self.compounds))
 
     def spellings(self, is_held: Callable[[Term], bool]) -> Iterator[Term]:
-        """Yield, of a term that no page has, what pages have: it in one word, or one word in two or
-        three (`autoupdate` is `auto update`).
+        """Yield, of a word that no page has, what pages have: it in two or three words
+        (`autoupdate` is `auto update`).
         """
-        if self.required:
-            return
-        yield from filter(is_held, (Term((one,)) for one in self.compounds))
-        is_short = len(self.words) == 1 and len(self.words[0]) <= MAX_PARTED
+        is_short = len(self.words) == 1 and len(self.words[0]) <= MAX_PARTED and not self.required
         begun: Iterable[Term] = [self] if is_short else []
         for _ in range(MAX_PARTS - 1):
             parted = [term for one in begun for term in _parted_last(one)]
@@ -159,33 +146,6 @@ def _parted_last(term: Term) -> list[Term]:
     """The term with its last word in two, in each place."""
     *before, last = term.words
     return [Term((*before, last[:place], last[place:])) for place in range(1, len(last))]
-
-
-@cache
-def _thesaurus() -> dict[str, frozenset[str]]:
-    text = files("llmsspider").joinpath("answers/assets/thesaurus.txt").read_text(encoding="utf-8")
-    found: dict[str, frozenset[str]] = {}
-    for group in (line.split() for line in text.splitlines() if not line.startswith("#")):
-        found |= {_stem(word): found.get(_stem(word), frozenset()).union(group) for word in group}
-    return found
-
-
-def _stem(word: str) -> str:
-    return _ENDING.sub("", re.sub("ie[sd]$", "y", word))
-
-
-def synonyms(word: str) -> list[str]:
-    """The words that may stand for a word of a question, as the thesaurus has them; none for one
-    that it does not have.
-
-    >>> "retry" in synonyms("trying"), "directory" in synonyms("folders"), synonyms("scrapy")
-    (True, True, [])
-    """
-    return sorted(_thesaurus().get(_stem(word), frozenset()) - {word})
-
-
-def _phrase(words: Sequence[str]) -> str:
-    return f'"{" ".join(words)}"'
 
 
 @dataclass(slots=True, frozen=True)

@@ -84,8 +84,6 @@ ANSWERS = {
     "データベース": "japanese",
     "proxi": "proxies",
     "tiemouts": "timeouts",
-    "pausing before a call": "timeouts",
-    "flags in the db": "settings",
     "": None,
     "zzzzqqqq": None,
 }
