@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-ROOMS = (2000, 1600, 1100, 900)
+ROOMS = (2800, 1300, 900, 600)
 """Characters of a page that are shown, by its place in the results; the last for all that follow."""
 
 MAX_MORE = 4

@@ -270,9 +270,8 @@ def pooled(found: Sequence[Found]) -> list[tuple[Found, RankedPage]]:
     return sorted(pages, key=lambda entry: -entry[1].score)
 
 
-SECOND = 400
-"""Characters of a page's second-best passage that are shown where that does not stand around the
-best one."""
+SECOND = 0.2
+"""Share of a page's room for its second-best passage, where that does not stand around the best one."""
 
 GAP = "\n\n…\n\n"  # between passages that do not follow each other
 
@@ -288,9 +287,10 @@ def shown_of(content: str, hits: Sequence[Hit], query: Query, room: int) -> tupl
     begin, end, _ = parts[0]
     second = next((hit for hit in hits[1:2] if not begin <= hit.start < end), None)
     if second is not None:
+        less = int(SECOND * room)
         parts = [
-            excerpt(content, best.start, best.end, query, room - SECOND),
-            excerpt(content, second.start, second.end, query, SECOND),
+            excerpt(content, best.start, best.end, query, room - less),
+            excerpt(content, second.start, second.end, query, less),
         ]
     parts.sort()
     return parts[0][0], parts[-1][1], GAP.join(text for _, _, text in parts)

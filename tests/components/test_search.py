@@ -13,7 +13,7 @@ import pytest
 from stores import NAME, SITE, Place, record
 
 from llmsspider.answers import WORDS
-from llmsspider.answers.library import Library
+from llmsspider.answers.library import ROOMS, Library
 from llmsspider.answers.tools import Tools
 from llmsspider.errors import SearchError, StoreError, UnknownSourceError
 from llmsspider.items import Link, LlmsEntry
@@ -359,7 +359,7 @@ def test_a_page_is_shown_by_its_best_passages_and_what_stands_around(shelves: Sh
     assert "Zebras graze" in found.text
     assert "Stripes of zebras" in found.text
     assert "\n…\n" in found.text
-    assert len(found.text) <= 2100
+    assert len(found.text) <= ROOMS[0] + 10
 
 
 def test_what_stands_around_a_passage_is_cut_to_the_room_and_code_stays_fenced(shelves: Shelves):
@@ -368,7 +368,7 @@ def test_what_stands_around_a_passage_is_cut_to_the_room_and_code_stays_fenced(s
     text = f"## Code\n\n{code}## Herds\n\nZebras graze.{' Much more.' * 20}\n\n## Grass\n\n{after}"
     shelves.crawl({"z": f"# Animals\n\n{text}"})
     (found,) = shelves.library.search("zebras", NAME).results
-    assert 1900 < len(found.text) <= 2010
+    assert ROOMS[0] - 100 < len(found.text) <= ROOMS[0] + 10
     assert found.text.startswith("```\nline_")
     assert "Zebras graze." in found.text
     assert found.text.count("```") == 2
