@@ -45,6 +45,17 @@ _ERROR = re.compile(
     r"Traceback \(most|(?:Error|Exception)\b|Fatal error|^[ \t]*+at [\w.$<>]++\(", re.MULTILINE
 )
 _ERROR_SPAN = 300  # characters in which an error says what it is
+_TEMPLATE_ERRORS = (
+    (
+        re.compile(
+            r"^\W{0,9}(?:fatal |liquid |parse |php )?(?:error|warning|notice)\b.*\bline \d",
+            re.IGNORECASE | re.MULTILINE,
+        ),
+        1,
+    ),
+    (re.compile(r"\{\{[^{}\n]+\}\}|\{%[^{}\n]+%\}|\[object Object\]|\bundefined\b"), 3),
+)
+"""What templates leave in a page that could not be filled, and how often at least."""
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+)$", re.MULTILINE)
 _PARTS = (
     re.compile(r"^#{2,6}[ \t]+\S", re.MULTILINE),
@@ -90,8 +101,8 @@ def resemblance(one: Sketch, other: Sketch) -> float:
 class Rewriting(NamedTuple):
     """The text of a page before, and what is new in that of now, as sketches; `is_odd` where its
     text and half of its headings are gone, where it says nothing new but less, or all of it twice,
-    where it breaks off, where all of its code, headings or tables are gone, or where its letters
-    were decoded wrongly; `is_gone` where all of it is.
+    where it breaks off, where all of its code, headings or tables are gone, where its template
+    failed, or where its letters were decoded wrongly; `is_gone` where all of it is.
     """
 
     key: bytes
@@ -110,7 +121,12 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     added = new - old
     kept = len(old & new) / len(old)
     is_garbled = kept > _GONE and _has_lost_letters(before, now)
-    is_broken = is_garbled or _lacks_part(before, now) or _breaks_off(before, now)
+    is_broken = (
+        is_garbled
+        or _lacks_part(before, now)
+        or _has_template_errors(before, now)
+        or _breaks_off(before, now)
+    )
     says_nothing_new = len(added) <= _NEW * len(new)
     is_said_twice = says_nothing_new and len(now) > _TWICE * len(before)
     if kept >= _KEPT and not (is_broken or is_said_twice):
@@ -128,6 +144,14 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
 def _lacks_part(before: str, now: str) -> bool:
     """Say whether a text had headings, code or tables, and has none any more."""
     return any(part.search(before) and not part.search(now) for part in _PARTS)
+
+
+def _has_template_errors(before: str, now: str) -> bool:
+    """Say whether a text has errors of its template, and had none."""
+    return any(
+        not error.search(before) and len(error.findall(now)) >= least
+        for error, least in _TEMPLATE_ERRORS
+    )
 
 
 def _has_lost_letters(before: str, now: str) -> bool:

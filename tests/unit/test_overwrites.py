@@ -188,11 +188,21 @@ TABLE = "| a | b |\n|---|:-:|\n| one |  |\n"
         (f"# A\n\n## B\n\n{A}", f"# A\n\n{A}", "odd"),
         (f"# A\n\n## B\n\n{A}", f"# A\n\n### B\n\n{A}", None),
         (f"# A\n\n{A}", f"## A\n\n{A}", None),
+        (f"# A\n\n{A}", f"# A\n\n**Warning**: no such key on line 7\n\n{A}", "odd"),
+        (f"# A\n\n{A}", f"# A\n\nLiquid error (line 7): internal\n\n{A}", "odd"),
+        (f"# A\n\n{A}", f"# A\n\nAn error is told in line 7 of it.\n\n{A}", None),
+        (f"# A\n\nError in line 8\n\n{A}", f"# A\n\nError in line 7\n\n{A}", None),
+        (f"# A\n\n{A}", f"# A\n\n{A} undefined undefined undefined", "odd"),
+        (f"# A\n\n{A}", f"# A\n\n{A} {{{{ a }}}} {{% b %}} [object Object]", "odd"),
+        (f"# A\n\n{A}", f"# A\n\n{A} undefined undefined", None),
+        (f"# A\n\n{A} undefined", f"# A\n\n{A} undefined {{{{ a }}}} undefined", None),
     ],
     ids=[
         "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "stub", "empty",
         "nothing", "end", "hardly anything new", "something new", "twice", "much of it twice", "much more", "no code",
         "empty code", "other code", "no table", "empty table", "another row", "no headings", "another level", "no title",
+        "a warning", "an error", "of errors", "another error", "undefined values", "values not filled in", "two of them",
+        "one more of them",
     ],
 )  # fmt: skip
 def test_what_a_rewritten_page_lost(before, now, lost):
