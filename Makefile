@@ -49,7 +49,7 @@ crawl: install
 	@test -n "$(URL)" || { echo 'make crawl: URL is missing: make crawl URL=https://docs.example.com/' >&2; exit 2; }
 	@$(BIN)/python -m llmsspider crawl docs -a url="$(URL)" -O "$(OUT)" $(ARGS)
 
-# Tests run in parallel, two processes a core; PYTEST_ARGS="-n 0" runs them one after the other, DURATIONS=1 names the slowest twenty.
+# Tests run in parallel, three processes a core; PYTEST_ARGS="-n 0" runs them one after the other, DURATIONS=1 names the slowest twenty.
 PYTEST_ARGS ?= -n auto
 DURATIONS ?=
 

@@ -77,8 +77,8 @@ def shared(pytestconfig: pytest.Config) -> Shared:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return twice the number of cores: half the time of a crawl is waiting."""
-    return 2 * (os.cpu_count() or 1)
+    """Return three times the number of cores: much of the time of a crawl is waiting."""
+    return 3 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)

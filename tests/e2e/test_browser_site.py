@@ -21,7 +21,7 @@ from llmsspider.web.credentials import Signer, new_key
 
 pytestmark = pytest.mark.browser
 
-SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 4.0}
+SETTLES = {"llmsspider.browser.page_load.IDLE_TIMEOUT_SECS": 2.0}
 """So long is waited for a page that does not come to rest; usually 15 seconds."""
 
 READS = {"llmsspider.browser.page_load.MAX_READS": 50}

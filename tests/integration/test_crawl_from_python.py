@@ -136,7 +136,7 @@ def test_the_crawl_waits_for_the_loop_and_ends_with_it(serve, tmp_path, crawls):
 
 def test_in_an_event_loop(serve, crawls):
     """Two at a time, one that is left, one that is cancelled, the plain loop as in a notebook, one at a loop's end."""
-    site = serve(large(60))
+    site = serve(large(30))
 
     async def whole(**arguments):
         loop = llmsspider.acrawl(site.url + "/", settings=LOCAL, **arguments)
@@ -169,7 +169,7 @@ def test_in_an_event_loop(serve, crawls):
         )
 
     both, url, plain = asyncio.run(main())
-    assert both == [(64, True, 0), (5, False, 0)]
+    assert both == [(34, True, 0), (5, False, 0)]
     assert url == f"{site.url}/" and plain == [f"{site.url}/"]
     assert ended(crawls)
     last = asyncio.run(first(LLMSSpiderLoader(site.url + "/", settings=LOCAL).alazy_load()))
@@ -201,7 +201,7 @@ if __name__ == "__main__":
 
 def test_in_a_daemonic_worker_that_is_killed(serve, tmp_path, crawls):
     """Such workers may not have children of multiprocessing; the crawl of one that is killed ends by itself."""
-    site = serve(large(60))
+    site = serve(large(30))
     (tmp_path / "worker.py").write_text(WORKER)
     done = subprocess.run(
         [sys.executable, "worker.py", site.url + "/"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -212,7 +212,7 @@ def test_in_a_daemonic_worker_that_is_killed(serve, tmp_path, crawls):
 
 
 def test_a_crawl_that_is_killed_is_an_error(serve, crawls):
-    site = serve(large(60))
+    site = serve(large(30))
     loop, got = llmsspider.crawl(site.url + "/", settings=LOCAL), 0
     with pytest.raises(CrawlError, match=r"the crawl failed: signal 9"):  # noqa: PT012
         for _ in loop:
