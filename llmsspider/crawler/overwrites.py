@@ -32,7 +32,6 @@ _ALIKE = 0.5  # share of shingles from which on two texts are one
 _UNLIKE = 0.3  # share up to which they are not
 _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritten
 _GONE = 0.2  # share up to which it is another page
-_STUB = 60  # shingles below which a page that has more than twice as many now was a stub
 _NEW = 0.2  # share of its shingles up to which a text says nothing new
 _TWICE = 1.8  # times as many words as before, where they are said again
 _BROKEN = 0.1  # share of the text before that is as it was, where it breaks off then
@@ -133,8 +132,7 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
-    was_stub = len(old) < _STUB and len(new) > 2 * len(old)
-    is_other = lost > 0 and kept <= _GONE and not was_stub
+    is_other = lost > 0 and kept <= _GONE
     is_odd = says_nothing_new or is_broken or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)
     said = set() if says_nothing_new else added

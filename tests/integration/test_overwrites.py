@@ -111,6 +111,18 @@ def test_one_odd_night_overwrites_nothing(begun, run_crawl, odd, form, behind):
     assert {one["change"] for one in after.values()} == {"unchanged"}
 
 
+def test_a_wall_in_place_of_a_short_start_page_overwrites_nothing(begun, run_crawl):
+    site, first = begun(first_night, "HTML")
+    title, body = wall(1, kept=False)
+    site.pages = {**pages("HTML", RIGHT), "/docs/": html(title, f"<p>{body}</p>")}
+    night = run_crawl(f"{site.url}/docs/").by_path(site.url)
+    assert night["/docs/"]["content"] == first["/docs/"]["content"]
+    site.pages = pages("HTML", RIGHT)
+    after = run_crawl(f"{site.url}/docs/")
+    assert {one["change"] for one in after.documents} == {"unchanged"}
+    assert "llms/errors/http" not in after.stats
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_translation_arrives_whole_in_the_second_night(begun, run_crawl, form):
     site, _ = begun(first_night, form)
