@@ -64,7 +64,8 @@ STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 """Media types of answers that stay open: nobody waits for their end."""
 
 POLLS = 2
-"""Answers of one address after which a further request to it is a poll."""
+"""Answers of one address after which a further request to it is a poll, unless the text grew since.
+"""
 
 MAX_LOADS = 4
 """Maximum number of loads of a page, reloads and navigations by its scripts included; further ones
@@ -118,7 +119,7 @@ class Traffic:
     `failed` maps the URL of each request for a script, data or a frame that failed to the reason;
     `pending` lists the URLs of those that were under way when the page was read; `data` lists the
     URLs of data that was loaded; `is_stopped` says whether the page was read before its scripts had
-    finished.
+    finished, `is_broken` whether one of them threw an error that nobody caught.
     While `is_held` is True, no navigation leaves the page. `left` counts tabs that were not opened,
     `spec` is the OpenAPI description that a script gave to an element, as text.
     """
@@ -137,6 +138,7 @@ class Traffic:
         cannot be requested again.
         """
         self.is_stopped = False
+        self.is_broken = False
         self.is_held = False
         self.reads_frames = False
         self._is_over = False
@@ -148,6 +150,7 @@ class Traffic:
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
         page.on("websocket", lambda socket: self.files.update({socket.url: None}))
+        page.on("pageerror", lambda _error: setattr(self, "is_broken", True))
         page.on("response", self._answered)
         page.on("requestfinished", self._ends)
         page.on("requestfailed", self._fails)
@@ -208,6 +211,10 @@ class Traffic:
         else:
             self.last_secs = time.monotonic()
         self._open[request] = time.monotonic()
+
+    def text_grew(self) -> None:
+        """Learn that the page shows more: what it asked for was no poll."""
+        self._polled.clear()
 
     def learn_file(self, request: Request, body: bytes) -> None:
         """Learn what a request for data or a script of the page's site was answered with."""
@@ -329,6 +336,8 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
                 began = time.monotonic()
                 look = await scripts.evaluate(LOOK, ENOUGH_TEXT)
                 now = time.monotonic()
+                if look and seen and look[2] > seen[2]:
+                    traffic.text_grew()
                 if look is None or look[3] or look != seen or now - began > BUSY_SECS:
                     seen = look
                     since = now
@@ -350,6 +359,9 @@ API_ELEMENTS = f"{API_REFERENCE}, #swagger-ui, #redoc, #app, #root, body > div"
 
 PLACE = "() => [location.pathname, document.querySelector('h1')?.textContent]"
 """What says which text a page shows."""
+
+SEEN = "() => document.llmsspiderFrame > performance.now() ? null : true"
+"""True when the observers of a page have been told what is seen of it since it was scrolled."""
 
 SILENT = "() => [...(document.llmsspiderSilent?.keys() ?? [])]"
 """The sockets of a page that have had no message."""
@@ -391,6 +403,7 @@ async def open_parts(scripts: Scripts, traffic: Traffic) -> None:
     for _ in range(MAX_ROUNDS):
         began = traffic.last_secs
         opened, _left = await scripts.answer(OPEN, MAX_ASKED, False)
+        await scripts.answer(SEEN)
         await asyncio.sleep(POLL_SECS)  # a request that it makes begins
         if not opened and traffic.last_secs == began:
             break

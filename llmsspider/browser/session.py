@@ -194,6 +194,7 @@ class BrowserSession:
                 "data": list(loaded.data),
                 "files": loaded.whole_files,
                 "stopped": loaded.is_stopped,
+                "broken": loaded.is_broken,
                 "left": loaded.left,
                 "spec": loaded.spec,
             }

@@ -210,6 +210,22 @@ def test_a_shell_that_all_pages_have_is_downloaded_once_by_later_crawls(serve, r
         assert sum(path in data for path in paths) == len(data)
 
 
+def test_what_a_program_draws_for_what_it_does_not_have_is_no_page(serve, run_crawl):
+    """In any words: an address that the site does not have shows them."""
+    nothing = "<h1>Page introuvable</h1><p>La page n'est pas dans ce manuel.</p>"
+    links = f"{LINKS} <a href='/three'>3</a> <a href='/nowhere'>x</a>"
+    chapters = {path: body * 3 for path, body in CHAPTERS.items()} | {"/three": f"<p>{HERO}</p>"}
+    site = serve({})
+    for night, changes in enumerate(("new", "unchanged", "deleted")):
+        shown = {path: body for path, body in chapters.items() if path != "/two" or not night}
+        draw = f"app.innerHTML = `<nav>{links}</nav><main>${{{json.dumps(shown)}[location.pathname] ?? {json.dumps(nothing)}}}</main>`"
+        site.missing = shell(draw, "<meta charset='utf-8'>")
+        outcome = run_crawl(f"{site.url}/", settings=ONCE)
+        found = {path: page["change"] for path, page in outcome.by_path(site.url).items()}
+        others = dict.fromkeys(chapters, "unchanged" if night else "new")
+        assert found == others | {"/two": changes}
+
+
 def test_routes_that_are_written_as_anchors_are_pages_where_a_program_listens(serve, run_crawl):
     chapters = {"": CHAPTERS["/"], "#one": CHAPTERS["/one"], "#?page=two": CHAPTERS["/two"]}
     links = (
@@ -273,6 +289,27 @@ def test_what_scripts_draw_in_place_of_a_page_is_no_document(serve, run_crawl):
     assert set(outcome.by_path(site.url)) == {"/", "/short", "/fine", "/about"}
     assert outcome.stats["llms/errors/network"] == 2
     assert outcome.stats["llms/errors/auth"] == outcome.stats["llms/errors/http"] == 1
+
+
+def test_what_scripts_draw_where_they_fail_is_no_change(serve, run_crawl):
+    """They say so, though all that they asked for came, or throw before they have drawn anything."""
+    says = [
+        "<h2>Application error: a client-side exception has occurred (see the console).</h2>",
+        "<h1>Hoppla</h1><p>Da ist etwas schiefgelaufen.</p>",
+        "<p>ChunkLoadError: Loading chunk 17 failed.</p>",
+    ]
+    draw = "if (location.pathname === '/throws' && says) throw new Error('no');"
+    draw += f"app.innerHTML = `<nav>{LINKS}</nav><main>${{says || `<h1>Fine</h1><p>{HERO}</p><p>At ${{location.pathname}}.</p>`}}</main>`;"
+    paths = ("/says", "/throws")
+    links = "".join(f"<a href='{path}'>x</a>" for path in paths)
+    site = serve({"/": html("Home", f"<p>Home.</p>{links}")})
+    for night, said in enumerate(["", *says]):
+        page = shell(f"const says = {json.dumps(said)};{draw}")
+        site.pages |= dict.fromkeys(paths, page)
+        outcome = run_crawl(f"{site.url}/", settings=ONCE)
+        changes = {path: page["change"] for path, page in outcome.by_path(site.url).items()}
+        assert changes == dict.fromkeys(("/", *paths), "unchanged" if night else "new")
+        assert outcome.stats.get("llms/errors/network", 0) == (2 if night else 0)
 
 
 def test_a_page_whose_files_are_as_they_were_is_not_rendered_again(serve, run_crawl):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from chromium import browser, shell  # noqa: F401  # the fixture is autouse
@@ -128,6 +129,66 @@ document.querySelectorAll('button, a').forEach((button, number) => button.onclic
 }});
 """
 
+PRESSED = f"""
+app.innerHTML = policy.createHTML('<header><button aria-expanded="false" aria-haspopup="true">Guides</button>'
+  + '<button aria-expanded="false" aria-haspopup="true">Tools</button><div id="menu"></div></header>'
+  + '<main><h1>Pressed</h1><p>{TEXT}</p><div><div role="tablist"><button role="tab" aria-selected="true">Curl</button>'
+  + '<button role="tab" aria-selected="false">Ruby</button><button role="tab" aria-selected="false">Perl</button></div>'
+  + '<div role="tabpanel"></div></div></main>');
+const tabs = [...document.querySelectorAll('[role=tab]')];
+const show = tab => {{
+  tabs.forEach(other => other.setAttribute('aria-selected', other === tab));
+  document.querySelector('[role=tabpanel]').textContent = `Call it by ${{tab.textContent}}.`;
+}};
+show(tabs[0]);
+tabs[1].onmousedown = () => show(tabs[1]);
+tabs[2].onmouseenter = () => show(tabs[2]);
+document.querySelectorAll('[aria-haspopup]').forEach(button => button.onclick = () => {{
+  menu.innerHTML = policy.createHTML(`<a href="/popup/${{button.textContent}}">${{button.textContent}}</a>`);
+}});
+"""
+"""Tabs that no click opens, and menus of which one is open at a time, where no script may set HTML."""
+
+SINGLE = f"""
+app.innerHTML = '<main><h1>Single</h1><p>{TEXT}</p>' + [0, 1, 2].map(number =>
+  `<h3><button aria-expanded="false">Question ${{number}}</button></h3><div></div>`).join('') + '</main>';
+const buttons = [...document.querySelectorAll('button')];
+const partOf = button => button.parentElement.nextElementSibling;
+buttons.forEach((button, number) => button.onclick = () => {{
+  buttons.forEach(other => other.setAttribute('aria-expanded', other === button));
+  buttons.forEach(other => {{ partOf(other).textContent = other === button ? `Answer ${{number}}.` : '' }});
+}});
+"""
+"""Closed parts of which one is there at a time."""
+
+ROWS = f"""
+app.innerHTML = '<main><h1>Rows</h1><p>{TEXT}</p><div id="box" style="height: 200px; overflow: auto"></div></main>';
+const draw = () => {{
+  const first = Math.floor(box.scrollTop / 40);
+  const rows = [...Array(50).keys()].slice(first, first + Math.ceil(box.clientHeight / 40));
+  box.innerHTML = '<div style="height: 2000px; position: relative">' + rows.map(row =>
+    `<p style="position: absolute; top: ${{row * 40}}px">Row ${{row}} of the table.</p>`).join('') + '</div>';
+}};
+draw();
+box.onscroll = draw;
+new ResizeObserver(draw).observe(box);
+"""
+"""A list that has only the rows that are seen."""
+
+PAGED = f"""
+app.innerHTML = '<main><h1>Paged</h1><p>{TEXT}</p><p id="end">End.</p></main>';
+let at = 0;
+const seen = new IntersectionObserver(async ([entry]) => {{
+  if (!entry.isIntersecting || at === 6) return;
+  seen.unobserve(end);
+  const text = await (await fetch('/numbers?page=' + at++)).text();
+  end.insertAdjacentHTML('beforebegin', `<p style="min-height: 3000px">${{text}}</p>`);
+  seen.observe(end);
+}});
+seen.observe(end);
+"""
+"""A list that asks one address, by its query, for what comes next; each answer takes a moment."""
+
 WRITTEN = f"""
 app.innerHTML = '<nav>Frames</nav>';
 const frame = document.createElement('iframe');
@@ -171,13 +232,27 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     }
     scripts |= {"scrolls": SCROLLS, "words": WORDS, "written": WRITTEN, "told": TOLD}
     scripts |= {"ends": ENDS, "asked": ASKED, "holds": HOLDS}
-    links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given"])
+    scripts |= {"single": SINGLE, "rows": ROWS, "paged": PAGED}
+    links = "".join(f"<a href='/{name}'>x</a>" for name in [*scripts, "given", "pressed"])
     setup = "const app = document.getElementById('app');"
+    trusted = (
+        "<meta http-equiv='Content-Security-Policy' content=\"require-trusted-types-for 'script'\">"
+    )
+    policy = "const policy = trustedTypes.createPolicy('own', {createHTML: html => html});"
+
+    def row(seen):
+        time.sleep(0.7)
+        return Reply(f"Page {seen.path.partition('=')[2]}.", content_type="text/plain")
+
     site = serve(
         {
             "/": html("Home", f"<p>Home.</p>{links}"),
             **{f"/{name}": shell(setup + script) for name, script in scripts.items()},
             "/given": shell(GIVEN),
+            "/pressed": shell(setup + policy + PRESSED, trusted),
+            "/popup/Guides": html("Guides", "<p>What the guides say.</p>"),
+            "/popup/Tools": html("Tools", "<p>What the tools do.</p>"),
+            **{f"/numbers?page={number}": row for number in range(6)},
             "/outer.html": "<iframe src='/frame.html'></iframe>",
             "/frame.html": "<style>.alert { display: none }</style><div class='alert'><h1>No preview</h1>"
             f"</div><div><h1>Button</h1><p>{TEXT}</p></div>",
@@ -194,7 +269,8 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     )
     outcome = run_crawl(f"{site.url}/", constants=PATIENCE)
     documents = outcome.by_path(site.url)
-    assert set(documents) == {"/", "/given", *(f"/{name}" for name in scripts)}
+    found = {"/given", "/pressed", "/popup/Guides", "/popup/Tools"}
+    assert set(documents) == {"/", *found, *(f"/{name}" for name in scripts)}
     assert documents["/scrolled"]["content"].count("Drawn late.") == 4
     for text in ("say('python')", "say('go')", "say('rust')", "Because it is so."):
         assert documents["/tabs"]["content"].count(text) == 1
@@ -215,6 +291,15 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
     )
     assert documents["/holds"]["content"].startswith("# Object\n\nText of a page")
     assert "\n\nEmbedded.\n\nText of a page" in documents["/holds"]["content"]
+    for path, text, count in (
+        ("/single", "Answer {}.", 3),
+        ("/rows", "Row {} of the table.", 50),
+        ("/paged", "Page {}.", 6),
+    ):
+        content = documents[path]["content"]
+        assert [content.count(text.format(number)) for number in range(count)] == [1] * count
+    for name in ("Curl", "Ruby", "Perl"):
+        assert documents["/pressed"]["content"].count(f"Call it by {name}.") == 1
     words = documents["/words"]["content"]
     assert [f"Opened by {number}." in words for number in range(9)] == [True] * 8 + [False]
     assert "### All ships\n\n`GET /ships`\n" in documents["/given"]["content"]
@@ -227,6 +312,13 @@ def test_what_is_drawn_when_it_is_asked_for_is_read_too(serve, run_crawl):
 DRAWN = f"<h1>Drawn</h1><p>{TEXT}</p>"
 WAYS = {
     "timer": f"app.textContent = 'Loading…'; setTimeout(() => {{ app.innerHTML = `{DRAWN}` }}, 2500)",
+    "counts": f"""
+        let at = 10;
+        const count = setInterval(() => {{
+          app.textContent = `Loading ${{++at}} %`;
+          if (at === 50) {{ clearInterval(count); app.innerHTML = `{DRAWN}` }}
+        }}, 50)
+    """,
     "worker": f"""
         navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
           .then(() => {{ app.innerHTML = `{DRAWN}` }})

@@ -10,7 +10,7 @@ from llmsspider.crawler.learn.base import End
 from llmsspider.crawler.learn.drawn import MAX_DRAWN, Drawn, DrawnPages
 
 URL = "https://docs.example.com/guide"
-DRAWN = Drawn("aa", {f"{URL}.json": "bb"}, has_routes=False)
+DRAWN = Drawn("aa", {f"{URL}.json": "bb"}, "dd", has_routes=False)
 ALL = End(followed_links=True, is_complete=True, saw_all=True)
 
 
@@ -31,7 +31,7 @@ def test_what_a_page_was_drawn_from_is_remembered_while_it_is_seen():
     assert again(third).of(URL) is None, "nobody asked for it in the third run"
 
 
-@pytest.mark.parametrize("known", [None, Drawn("cc", {}, has_routes=True)])
+@pytest.mark.parametrize("known", [None, Drawn("cc", {}, "dd", has_routes=True)])
 def test_the_last_rendering_counts(known):
     pages = DrawnPages()
     pages.learn(URL, DRAWN)
@@ -39,7 +39,7 @@ def test_the_last_rendering_counts(known):
     assert again(pages).of(URL) == known
 
 
-@pytest.mark.parametrize("kept", [[], "x", {URL: 1}, {URL: ["aa"]}, {URL: [1, 2, 3, 4]}])
+@pytest.mark.parametrize("kept", [[], "x", {URL: 1}, {URL: ["aa"]}, {URL: [1, 2, 3, 4, 5]}])
 def test_what_cannot_be_read_counts_as_nothing(kept):
     pages = DrawnPages()
     pages.remember(kept)

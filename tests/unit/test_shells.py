@@ -34,12 +34,28 @@ def test_a_host_with_several_shells_has_none():
     first = Shells(trusted=True)
     first.learn(PAGE, b"one")
     first.learn(PAGE, b"two")
-    assert first.keep(End()) == []
+    assert first.keep(End()) == {}
     later = second_run(first)
     later.remember("damaged")
     later.learn(PAGE, b"one")
     assert later.shell_of(PAGE) is None
     assert first.shell_of("https://e.com/#/route") is None
+
+
+def test_what_a_host_draws_for_nothing_is_asked_for_once_and_known_in_the_next_run():
+    first = Shells(trusted=True)
+    first.learn(PAGE, b"same")
+    assert not first.asks_for_nothing("https://honest.com/")
+    first.learn_false(PAGE)
+    other = Shells(trusted=True)
+    other.learn_false(PAGE)
+    assert not other.asks_for_nothing(PAGE), "it has no shell"
+    assert [first.asks_for_nothing(PAGE) for _ in range(2)] == [True, False]
+    assert first.texts_of_nothing(PAGE) == set()
+    first.learn_nothing(PAGE, "hash")
+    later = second_run(first)
+    assert later.texts_of_nothing(PAGE) == first.texts_of_nothing(PAGE) == {"hash"}
+    assert not later.asks_for_nothing(PAGE), "no such address was seen in this crawl"
 
 
 def several(*, trusted: bool = True) -> Shells:

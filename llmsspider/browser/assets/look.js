@@ -1,6 +1,7 @@
-// Returns address, number of elements and of characters of text, and whether something may draw what is missing: a
-// socket without a message or the frame after a change, for two seconds; `{{ title }}` as the headline, for five; a timer
-// where the page shows less than `enough`, or what it showed before its scripts.
+// Returns address, number of elements and of characters of text, whether something may draw what is missing, and the
+// text where it is short. What may draw is a socket without a message or the frame after a change, for two seconds;
+// `{{ title }}` as the headline, for five; a timer where the page shows less than `enough`, or what it showed before
+// its scripts.
 enough => {
   const roots = [document];
   let elements = 0, shown = document.body ? document.body.innerText.trim().length : 0;
@@ -25,5 +26,5 @@ enough => {
   const ends = [...(document.llmsspiderSilent?.values() ?? [])].map(since => since + 2000);
   ends.push(document.llmsspiderFrame, isTemplate ? document.llmsspiderTemplate : 0);
   const isDue = ends.some(end => performance.now() < end) || (!isBegun && document.llmsspiderTimers?.size > 0);
-  return [location.href, elements, shown, isDue];
+  return [location.href, elements, shown, isDue, shown < enough && document.body?.innerText];
 }

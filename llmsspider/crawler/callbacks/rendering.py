@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -46,6 +47,7 @@ from llmsspider.crawler.requests import (
 )
 from llmsspider.errors import (
     BrowserUnavailableError,
+    ConversionError,
     ErrorKind,
     RenderingError,
 )
@@ -85,18 +87,36 @@ MIN_ROUTES = 2
 places on the page.
 """
 
+NOWHERE = "/llms.txt"
+"""An address for which a server that answers everything with its shell sends that, too."""
+
 FILE_SECS = 10.0
 """Time a file that a page was drawn from is given; the page is rendered where it takes longer."""
 
+_FAILED = (
+    r"something went wrong|(?:an )?(?:unexpected )?application error"
+    r"|an (?:unexpected )?error (?:has )?occurred|failed to (?:load|fetch|reach)"
+    r"|(?:could not|couldn.t|cannot|unable to) (?:load|fetch|reach)"
+    r"|(?:this |the )?(?:page|content) (?:(?:could not|couldn.t) (?:be )?|failed to )load"
+    r"|chunkloaderror|loading (?:css )?chunk"
+    r"|(?:ein )?fehler ist aufgetreten|etwas (?:ist )?schief"
+    r"|une erreur (?:est survenue|s.est produite)"
+    r"|algo (?:ha salido|salió|deu) (?:mal|errado)|(?:se ha producido|ha ocurrido|ocorreu) un? err"
+    r"|qualcosa è andato storto|si è verificato un errore"
+    r"|エラーが発生|出错了|发生了?错误|что-то пошло не так|произошла ошибка"
+)
 _SAYS_FAILED = re.compile(
-    r"^#{1,3} [^\w\n]{0,9}(?:something went wrong|oops|whoops|(?:an )?(?:unexpected )?error\b|failed to\b"
-    r"|(?:could not|couldn.t|cannot|unable to) (?:load|fetch|reach)\b)",
+    rf"^#{{1,3}} [^\w\n]{{0,9}}(?:{_FAILED}|oops|whoops|(?:an )?(?:unexpected )?error\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 """A heading of a page that could not load its data."""
 
-_NOTICE = re.compile(r"[^\n#]{1,39}(?:…|\.\.\.)\s*")
-"""The text of a page that says no more than that it is loading."""
+_NOTICE = re.compile(
+    r"[^\n#]{1,39}(?:…|\.\.\.|\d ?%)\s*"
+    rf"|(?:[^\n]{{1,60}}\n\n)?\W*(?:(?:oops|whoops|sorry|da ist)\W+)?(?:{_FAILED}).{{0,200}}",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The text of a page that says no more than that it is loading, or that it failed."""
 
 
 class UnprovenError(Exception):
@@ -109,14 +129,15 @@ class Rendering:
 
     `failed` maps the URL of each script or data request of its own site that failed to the reason;
     `pending` lists the URLs of those that were under way when it was read; `is_stopped` says
-    whether its scripts had not come to rest; `files` maps what it was drawn from to hashes, None
-    where that is not known whole.
+    whether its scripts had not come to rest, `is_broken` whether one threw an error that nobody
+    caught; `files` maps what it was drawn from to hashes, None where that is not known whole.
     """
 
     page: PageResponse
     failed: dict[str, str]
     pending: list[str]
     is_stopped: bool
+    is_broken: bool
     files: dict[str, str] | None
 
     @property
@@ -171,6 +192,7 @@ class Renderer(UsesRun):
         self._warned = False
         self._warned_of_tabs = False
         self._in_vain = 0
+        self._nothing = asyncio.Lock()
         self._half_drawn = HalfDrawnPages()
         self._changed = 0  # pages in a row whose files were not as they were
         self._files: dict[str, asyncio.Future[str | None]] = {}
@@ -221,14 +243,16 @@ class Renderer(UsesRun):
         return is_html and is_documentation(result, answered, self.config)
 
     async def _is_as_drawn(self, request: Request, answered: PageResponse) -> bool:
-        """Say whether all that a stored page was drawn from is as it was."""
+        """Say whether all that the stored text of a page was drawn from is as it was."""
         known = self.known
         state = known.state(page_key(request.url))
         drawn = self.learned.drawn.of(request.url)
         if drawn is None or drawn.html != answered.raw_hash or self._changed >= MAX_IN_VAIN:
             return False
-        is_drawn = state is not None and state.origin == "rendered" and known.is_usable(state)
-        if not is_drawn or not known.trusted or self.arguments.render == "never":
+        if state is None or state.origin != "rendered" or not known.is_usable(state):
+            return False
+        is_stored = (state.markdown_hash or b"").hex() == drawn.text
+        if not is_stored or not known.trusted or self.arguments.render == "never":
             return False
         is_same = await self._are_same(drawn.files, request, answered)
         self._changed = 0 if is_same else self._changed + 1
@@ -356,7 +380,8 @@ class Renderer(UsesRun):
             rendering = await self._browse(request, answered)
             self._in_vain = self._in_vain + 1 if rendering.failed else 0
         rendered = rendering.page
-        page = replace(await read_page(rendered, self.workers, listed=False), origin="rendered")
+        page = await self._read_rendered(rendered)
+        await self._learn_nothing(request, answered)
         own = {identity(split_route(url)[0]) for url in (answered.fetched_url, answered.page_url)}
         if identity(split_route(rendered.fetched_url)[0]) not in own:
             page.page.meta.refresh = rendered.fetched_url
@@ -366,9 +391,29 @@ class Renderer(UsesRun):
         drawn = None
         if rendering.files is not None and not (rendering.lacks or meta.refresh or meta.api_files):
             has_routes = len(meta.routes) >= MIN_ROUTES
-            drawn = Drawn(answered.raw_hash, rendering.files, has_routes)
+            text = content_hash(page.page.markdown)
+            drawn = Drawn(answered.raw_hash, rendering.files, text, has_routes)
         self.learned.drawn.learn(request.url, drawn)
         return rendered, page
+
+    async def _read_rendered(self, rendered: PageResponse) -> PageResult:
+        return replace(await read_page(rendered, self.workers, listed=False), origin="rendered")
+
+    async def _learn_nothing(self, request: Request, answered: PageResponse) -> None:
+        """Learn what scripts draw for an address that the site does not have, where the server
+        answers with the shell for it: once a crawl.
+        """
+        shells = self.learned.shells
+        async with self._nothing:  # others wait for what the first one learns
+            if shells.asks_for_nothing(answered.page_url):
+                nowhere = urljoin(answered.page_url, NOWHERE)
+                absent = replace(answered, page_url=nowhere, fetched_url=nowhere)
+                with suppress(BrowserUnavailableError, RenderingError, ConversionError):
+                    rendering = await self._browse(request.replace(url=nowhere), absent)
+                    page = (await self._read_rendered(rendering.page)).page
+                    if page.markdown and rendering.lacks is None:
+                        shells.learn_nothing(nowhere, content_hash(page.markdown))
+        self.site.soft404_hashes |= shells.texts_of_nothing(answered.page_url)
 
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
         """Return a page as the browser rendered it. Raises `RenderingError` where it did not."""
@@ -405,7 +450,8 @@ class Renderer(UsesRun):
             self.report.note(f"{left} tabs of {request.url} were not opened")
         files = None if left else loaded.get("files")
         pending = loaded.get("pending", [])
-        return Rendering(page, own, pending, bool(loaded.get("stopped")), files)
+        is_stopped, is_broken = (bool(loaded.get(name)) for name in ("stopped", "broken"))
+        return Rendering(page, own, pending, is_stopped, is_broken, files)
 
     def _check_answer(self, rendered: PageResponse) -> None:
         """Raise `RenderingError` where the browser was led to what is no page, or gave too much."""
@@ -435,11 +481,12 @@ class Renderer(UsesRun):
             raise RenderingError("a login or a notice in place of the page", kind=wall)
         key = page_key(request.url)
         lacks = rendering.lacks
-        if lacks is None and not _NOTICE.fullmatch(page.markdown):
+        is_undrawn = rendering.is_broken or _NOTICE.fullmatch(page.markdown)
+        if lacks is None and (page.meta.refresh or not is_undrawn):
             self._remember(key, page.markdown)
         elif not self._may_be_whole(key, page, rendering):
             self.report.count("rendering/incomplete")
-            message = f"the page {lacks or 'is not drawn yet'} and shows next to nothing"
+            message = f"the page {lacks or 'is not drawn'} and shows next to nothing"
             raise RenderingError(message, kind=rendering.error_kind)
 
     def _prove(self, request: Request, result: PageResult, rendering: Rendering) -> None:
@@ -475,7 +522,8 @@ class Renderer(UsesRun):
         dropped = drop_reason(page.markdown, page.meta.title) if rendering.is_not_there else None
         if dropped is not None and dropped.reason == "soft-404":
             return True
-        if rendering.failed and _SAYS_FAILED.search(page.markdown):
+        says_failed = rendering.failed and _SAYS_FAILED.search(page.markdown)
+        if says_failed or _NOTICE.fullmatch(page.markdown):
             return False
         if rendering.pending and not self._shows_more(key, page.markdown):
             return False

@@ -13,12 +13,13 @@ MAX_DRAWN = 20_000
 
 
 class Drawn(NamedTuple):
-    """What a page was drawn from: the hash of its HTML, of its files by URL, and whether its routes
-    are pages.
+    """What a page was drawn from: the hash of its HTML, of its files by URL; the hash of the text
+    that came of it, and whether its routes are pages.
     """
 
     html: str
     files: Mapping[str, str]
+    text: str
     has_routes: bool
 
 

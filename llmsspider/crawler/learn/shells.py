@@ -23,7 +23,9 @@ class Shells(Learner):
 
     def __init__(self, *, trusted: bool):
         self._trusted = trusted
-        self._before = set[str]()
+        self._before: dict[str, str] = {}
+        self._nothing: dict[str, str] = {}
+        self._asked = set[str]()
         self._now: dict[str, bytes | None] = {}  # None where they differ
         self._false = Counter[str]()  # files in whose place the start page came
         self._same = Counter[str]()
@@ -33,13 +35,16 @@ class Shells(Learner):
 
     def remember(self, kept: Any) -> None:
         """Take over the hosts with one shell."""
-        if isinstance(kept, list):
-            self._before.update(map(str, kept))
+        if isinstance(kept, dict):
+            self._before = kept
 
-    def keep(self, end: End) -> list[str]:
-        """Return the hosts with one shell."""
+    def keep(self, end: End) -> dict[str, str]:
+        """Return the hosts with one shell, and the hash of what is drawn for an address that they
+        do not have; empty where it is not known.
+        """
+        known = dict.fromkeys(self._now, "") | self._before | self._nothing
         several = {place for place, body in self._now.items() if body is None}
-        return sorted((self._before | self._now.keys()) - several)
+        return {place: known[place] for place in sorted(known.keys() - several)}
 
     def learn(self, url: str, body: bytes) -> None:
         """Learn the shell of a page."""
@@ -55,6 +60,24 @@ class Shells(Learner):
     def learn_false(self, url: str) -> None:
         """Learn that the start page came in place of a file: so does it for all that is not there."""
         self._false[host(url)] += 1
+
+    def asks_for_nothing(self, url: str) -> bool:
+        """Say whether to see what is drawn for an address that the host of a page does not have:
+        once, where such an address had the shell.
+        """
+        place = host(url)
+        is_first = place not in self._asked and self._false[place] > 0
+        self._asked.add(place)
+        return is_first and self._now.get(place) is not None
+
+    def learn_nothing(self, url: str, text: str) -> None:
+        """Learn the hash of what is drawn for an address that the host does not have."""
+        self._nothing[host(url)] = text
+
+    def texts_of_nothing(self, url: str) -> set[str]:
+        """Return the hash of what is drawn for an address that the host of a page does not have."""
+        known = self._before | self._nothing
+        return {known.get(host(url), "")} - {""}
 
     def learn_drawn(self, url: str, *, is_proven: bool) -> None:
         """Learn whether a page that was expected to have the shell showed something of its own."""
