@@ -189,21 +189,21 @@ def rank(query: Query, found: Candidates, signals: Mapping[bytes, PageSignals]) 
     for hit in sorted(found.passages, key=lambda hit: -hit.score):
         of_page.setdefault(hit.page, []).append(hit)
     asked = set(words(query.text))
+    is_demoting = _NAMING.isdisjoint(_ALONE.findall(query.text.casefold()))
     pages: list[tuple[int, RankedPage]] = []
     for key, page in signals.items():
         hits = of_page.get(key, [])
         score = found.pages.get(key, 0.0) + (hits[0].score if hits else 0.0)
+        if is_demoting and _is_auxiliary(page):
+            score *= DEMOTED
         is_named = page.version is not None and asked.issuperset(words(page.version))
         group = 0 if is_named else 2 if page.superseded else 1
-        pages.append((group, RankedPage(key, score * _share(query, page), hits)))
+        pages.append((group, RankedPage(key, score, hits)))
     return [ranked for _, ranked in sorted(pages, key=lambda pair: (pair[0], -pair[1].score))]
 
 
-def _share(query: Query, page: PageSignals) -> float:
-    """The factor for a page's score: below 1 for auxiliary pages such as changelogs."""
-    names = words(f"{page.title} {page.url.rpartition('/')[2]}")
-    is_asked = not _NAMING.isdisjoint(_ALONE.findall(query.text.casefold()))
-    return 1.0 if is_asked or _ASIDE.isdisjoint(names) else DEMOTED
+def _is_auxiliary(page: PageSignals) -> bool:
+    return not _ASIDE.isdisjoint(words(f"{page.title} {page.url.rpartition('/')[2]}"))
 
 
 @cache

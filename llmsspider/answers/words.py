@@ -28,12 +28,9 @@ _WORD = re.compile(r"[^\W_]+")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _STOP = """
-a about after all also am an and any are as at be been before being between both but by can could did do does doing don
-for from had has have having he her here hers him his how i if in into is it its itself just let me more most my no nor
-not now of off on once only or other our out over own s same she should so some such t than that the their them then
-there these they this those through to too under until up us very was way we were what when where which while who whom
-why will with would you your yours want need mean means work works using use used thing things something anything
-everything nothing whom yet else kind sort lot really please whole there still ever always way ways
+a about am an and are as at be but by can could did do does for from had has have how i if in into is it me my no not of
+on or our should such that the their them then there these they this to was we what when where which who why will with
+would you your
 """
 STOP_WORDS = frozenset(_STOP.split())
 """English words without a topic; a query of nothing else is searched as it stands."""
