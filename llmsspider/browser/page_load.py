@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections import Counter, defaultdict
 from importlib.resources import files
@@ -67,6 +68,9 @@ POLLS = 2
 """Answers of one address after which a further request to it is a poll, unless the text grew since.
 """
 
+HUNG_PAGES = 2
+"""Pages that one request kept from coming to rest, after which it is waited for no more."""
+
 MAX_LOADS = 4
 """Maximum number of loads of a page, reloads and navigations by its scripts included; further ones
 are refused.
@@ -84,6 +88,8 @@ MAX_NOTED = 20
 
 POLL_SECS = 0.1
 """Time between two questions to a page."""
+
+_NUMBER = re.compile(r"\d{9,}|0\.\d+")
 
 _ASSETS = files("llmsspider.browser").joinpath("assets")
 LOOK, EXPAND, OPEN, FRAMES, MENUS, SPEC, WHOLE, LISTEN = (
@@ -120,12 +126,14 @@ class Traffic:
     `pending` lists the URLs of those that were under way when the page was read; `data` lists the
     URLs of data that was loaded; `is_stopped` says whether the page was read before its scripts had
     finished, `is_broken` whether one of them threw an error that nobody caught.
+    `hung` maps requests that kept pages of the crawl from coming to rest to these pages.
     While `is_held` is True, no navigation leaves the page. `left` counts tabs that were not opened,
     `spec` is the OpenAPI description that a script gave to an element, as text.
     """
 
-    def __init__(self, page: Page):
+    def __init__(self, page: Page, hung: defaultdict[tuple[str, ...], set[str]]):
         self._page = page
+        self._hung = hung
         self._open: dict[Request, float] = {}
         self._loads = 0
         self.refused: WeakSet[Request] = WeakSet()
@@ -159,10 +167,26 @@ class Traffic:
     def quiet_secs(self) -> float:
         """Seconds without a request under way; connections that stay open do not count."""
         is_waiting = any(
-            request.resource_type not in STAY_OPEN and request not in self._endless
+            request.resource_type not in STAY_OPEN
+            and request not in self._endless
+            and not self._has_hung(request)
             for request in self._open
         )
         return 0.0 if is_waiting else time.monotonic() - self.last_secs
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether requests are waited for that the text of the page may be made from."""
+        return not all(map(self._has_hung, self.awaited))
+
+    def _has_hung(self, request: Request) -> bool:
+        return len(self._hung.get(_spelling(request), ())) >= HUNG_PAGES
+
+    def stops(self) -> None:
+        """Note that the page did not come to rest, and the requests that it waits for."""
+        self.is_stopped = True
+        for request in self.awaited:
+            self._hung[_spelling(request)].add(self._page.url)
 
     @property
     def awaited(self) -> list[Request]:
@@ -250,6 +274,11 @@ class Traffic:
         is_needed = request.resource_type in DATA | {"script"} or self.is_read(request)
         if is_needed and len(self.failed) < MAX_NOTED:
             self.failed[request.url] = why
+
+
+def _spelling(request: Request) -> tuple[str, ...]:
+    """Return what is the same of one request of several pages: times and random numbers are not."""
+    return request.method, _NUMBER.sub("", request.url), request.post_data or ""
 
 
 def _address(request: Request) -> tuple[str, ...]:
@@ -344,7 +373,8 @@ async def wait_until_loaded(scripts: Scripts, traffic: Traffic) -> bool:
                 still = now - since
                 shown = look[2] if look else 0
                 quiet = QUIET_SECS if shown else STILL_SECS
-                has_text = still >= STILL_SECS and shown >= ENOUGH_TEXT and not traffic.awaited
+                is_shown = shown >= ENOUGH_TEXT and not traffic.is_awaiting
+                has_text = still >= STILL_SECS and is_shown
                 if has_text or min(still, traffic.quiet_secs) >= quiet:
                     return True
                 await asyncio.sleep(POLL_SECS)
@@ -459,6 +489,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         self._primed: WeakSet[BrowserContext] = WeakSet()
         self._kept: dict[str, tuple[dict[str, str], bytes]] = {}
         """Headers and body of what pages share, by URL."""
+        self._hung: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
         self._menus: defaultdict[str, set[str]] = defaultdict(set)
         """The names of the groups of menus that were opened, by host."""
 
@@ -491,7 +522,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
         # a page that is busy computing accepts none
         session = await page.context.new_cdp_session(page)
         self._scripts[page] = Scripts(page, session)
-        self._traffic[page] = traffic = Traffic(page)
+        self._traffic[page] = traffic = Traffic(page, self._hung)
         await page.add_init_script(LISTEN)
         unsent = [shell] if shell is not None else []
 
@@ -549,7 +580,7 @@ class RenderingHandler(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  
                 is_done = await wait_until_loaded(scripts, traffic)
             traffic.spec = await scripts.answer(SPEC, API_ELEMENTS)
         if not is_done:
-            traffic.is_stopped = True
+            traffic.stops()
             await scripts.stop()
         elif not traffic.spec:
             return await self._read_opened(scripts, traffic)

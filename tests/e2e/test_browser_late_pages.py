@@ -156,6 +156,42 @@ def test_polls_and_streams_are_not_waited_for(serve, run_crawl):
     assert set(documents.by_path(site.url)) == {"/", "/polls"}
 
 
+OPENS = f"""
+app.innerHTML = '<main><h1>Opens</h1><p>{"Text of a page that keeps one request open. " * 6}</p>'
+  + `<p>It is at ${{location.pathname}}.</p><button aria-expanded="false" aria-controls="more">Why?</button><p id="more"></p></main>`;
+app.querySelector('button').onclick = () => {{ more.textContent = 'It was opened.' }};
+fetch('/open?since=' + Date.now());
+"""
+
+
+def test_what_several_pages_waited_for_in_vain_is_not_waited_for(serve, run_crawl):
+    over = threading.Event()
+
+    def stays_open(_seen):
+        over.wait(HANGS_SECS)
+        return Reply("{}", content_type="application/json")
+
+    site = serve(
+        {
+            "/": html("Home", "<p>Home.</p>" + "".join(f"<a href='/{x}'>x</a>" for x in "abc")),
+            **{
+                f"/{name}": shell("const app = document.getElementById('app');" + OPENS)
+                for name in "abc"
+            },
+        }
+    )
+    site.pages["/open"] = stays_open
+    try:
+        settings = PATIENCE | {"PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": 1}
+        outcome = run_crawl(f"{site.url}/", settings=settings, constants=SETTLES)
+    finally:
+        over.set()
+    texts = [
+        page["content"] for page in outcome.documents if "keeps one request" in page["content"]
+    ]
+    assert sorted("It was opened." in text for text in texts) == [False, False, True]
+
+
 class SaysAtOnce(socketserver.StreamRequestHandler):
     """A WebSocket that sends one text (RFC 6455)."""
 
