@@ -159,6 +159,146 @@ WORDS = {
         "**Gas**\n\nBlue.\n\n**Oil**\n\nBrown.",
     ),
     "a heading in two": ("<h2><b>Java</b>Script</h2><p>x</p>", "## **Java**Script\n\nx"),
+    "a number and what it counts": (
+        "<div><span>42</span><span>kettles</span></div>",
+        "42 kettles",
+    ),
+    "two letters behind a number": (
+        "<div><span>3</span><span>rd</span></div>",
+        "3rd",
+    ),
+    "a label and its value": (
+        "<div><span class=k>Lid:</span><span class=v>steel</span></div>",
+        "Lid: steel",
+    ),
+    "a bold label right before its text": (
+        "<p><b>Note:</b>The lid is hot.</p>",
+        "**Note:** The lid is hot.",
+    ),
+    "a name with a colon in it": (
+        "<p><b>xs:</b>element</p>",
+        "<strong>xs:</strong>element",
+    ),
+    "who is quoted": (
+        "<blockquote><cite>ann wrote:</cite>The lid is hot.</blockquote>",
+        "> ann wrote: The lid is hot.",
+    ),
+    "a method and its path": (
+        "<div><span class=m>GET</span><span class=p>/lids/{id}</span></div>",
+        "GET /lids/{id}",
+    ),
+    "words in a row": (
+        "<div class='flex gap-2'><div>lid</div><div>string</div><div>required</div></div>",
+        "lid string required",
+    ),
+    "words in a column": (
+        "<div class='flex flex-col'><div>lid</div><div>string</div></div>",
+        "lid\n\nstring",
+    ),
+    "a link that only a script follows": (
+        "<p>Open <a href='#'>the lid</a> now.</p>",
+        "Open the lid now.",
+    ),
+    "a link to the source": (
+        "<h2>Lid <a class=source_link href=lid.ml>Source</a></h2><p>x</p>",
+        "## Lid\n\nx",
+    ),
+    "what is shown when pointed at": (
+        "<p>The <span>lid<span role=tooltip>It closes.</span></span> is hot.</p>",
+        "The lid is hot.",
+    ),
+    "a sign that it can be opened": (
+        "<details><summary><span>Lids</span><span>↕</span></summary><p>x</p></details>",
+        "**Lids**\n\nx",
+    ),
+    "a note that only scripts hide": (
+        "<noscript><pre>boil()</pre></noscript>",
+        "```\nboil()\n```",
+    ),
+    "faded in by a script": (
+        "<div style='visibility:hidden;animation-name:none'><p>The lid is hot.</p></div>",
+        "The lid is hot.",
+    ),
+    "the page's date": (
+        "<p>Last updated: 3 March 2024</p><p>Lids were updated in 2024 by hand.</p>",
+        "Lids were updated in 2024 by hand.",
+    ),
+    "the time it takes": (
+        "<div>4 min read</div><p>a</p>",
+        "a",
+    ),
+    "a question of the site": (
+        "<p>Did you find it helpful?<span>Yes</span><span>No</span></p><p>a</p>",
+        "a",
+    ),
+    "a link to report": (
+        "<p><a href=/issues/new>Report an issue with this page</a></p><p>a</p>",
+        "a",
+    ),
+    "links to share": (
+        "<div><span>Share:</span><a href='https://x.org/?u=https://docs.example.com/guide/page'>X</a></div><p>a</p>",
+        "a",
+    ),
+    "contents that are folded": (
+        "<details><summary>Table of contents</summary><ul><li><a href=#a>Lids</a></ul></details><h2 id=a>Lids</h2><p>x</p>",
+        "## Lids\n\nx",
+    ),
+    "contents in a line": (
+        "<p>Jump to: <a href=#a>Lids</a> | <a href=#b>Oil</a></p><h2 id=a>Lids</h2><p>x</p>",
+        "## Lids\n\nx",
+    ),
+    "bullets by hand": (
+        "<p>• Gas</p><p>• Oil</p>",
+        "- Gas\n- Oil",
+    ),
+    "one bullet by hand": (
+        "<p>• Gas</p><p>Oil</p>",
+        "• Gas\n\nOil",
+    ),
+    "items in lists of their own": (
+        "<ol class=n><li>Gas</ol><ol class=n start=2><li>Oil</ol><ul class=b><li>a</ul><ul class=b><li>b</ul>",
+        "1. Gas\n2. Oil\n\n- a\n- b",
+    ),
+    "drawn check boxes": (
+        "<ul><li><span role=checkbox aria-checked=true></span> Gas<li><div class='checkbox checkbox-off'></div> Oil</ul>",
+        "- [x] Gas\n- [ ] Oil",
+    ),
+    "a mark in a cell": (
+        "<table><tr><th>Gas<th>Oil<tr><td>Lid<td><i class=x aria-label=No></i></table>",
+        "| Gas | Oil |\n| --- | --- |\n| Lid | No |",
+    ),
+    "a page set in a table with a heading": (
+        "<table><tr><th><h1>Lids</h1><tr><td><p>x</p></table>",
+        "# Lids\n\nx",
+    ),
+    "a panel that several tabs open": (
+        "<div role=tablist><button role=tab aria-controls=p>All</button><button role=tab aria-controls=p>Hot</button></div><div role=tabpanel id=p><p>x</p></div>",
+        "x",
+    ),
+    "an admonition by two classes": (
+        "<blockquote class='gd-hint warning'><div class=gd-hint__title>Warning</div><p>Hot.</p></blockquote>",
+        "> [!WARNING]\n> Hot.",
+    ),
+    "an admonition whose first line names it": (
+        "<div class=NOTE><p>Note</p><p>Hot.</p></div>",
+        "> [!NOTE]\n> Hot.",
+    ),
+    "a signature in an API": (
+        "<div class=main-signature><span>def </span>lid[A](f: A): B</div><p>x</p>",
+        "def lid[A\\](f: A): B\n\nx",
+    ),
+    "notes by links that lead to each other": (
+        "<p>Hot.<a href=#n id=r>[1]</a></p><div><p><a id=n href=#r>[1]</a> Very.</p></div>",
+        "Hot.[^1]\n\n[^1]: Very.",
+    ),
+    "notes whose number is in a box": (
+        "<p>Hot<sup><a href=#fn__1 id=fnt__1>1)</a></sup>.</p><div><sup><a href=#fnt__1 id=fn__1>1)</a></sup> <div>Very.</div></div>",
+        "Hot[^1].\n\n[^1]: Very.",
+    ),
+    "notes of an encyclopedia": (
+        "<p>Hot.<sup id=r><a href=#cite_note-1>[1]</a></sup></p><ol><li id=cite_note-1><span class=mw-cite-backlink>^ <a href=#r>a</a></span> Very.</ol>",
+        "Hot.[^1]\n\n[^1]: Very.",
+    ),
 }
 
 CODE = {
@@ -213,6 +353,38 @@ CODE = {
         '<pre class="shiki twoslash lsp"><code>let <span class="twoslash-hover"><span class="twoslash-popup-container"><code>let a: 1</code>'
         "<div><p>Doc</p></div></span>a</span></code></pre>",
         "```\nlet a\n```",
+    ),
+    "the language in a bar before it": (
+        "<div><div class=bar><span>Go</span><button>Copy</button></div><pre>boil()</pre></div>",
+        "```go\nboil()\n```",
+    ),
+    "numbers in a bare box beside it": (
+        "<div><div>1<br>2</div><pre>a\nb</pre></div>",
+        "```\na\nb\n```",
+    ),
+    "what only looks like numbers": (
+        "<div><div>2024</div><pre>a\nb</pre></div>",
+        "2024\n\n```\na\nb\n```",
+    ),
+    "lines that nothing parts": (
+        "<pre><code><span class=hl-line>a</span><span class=hl-line>b</span></code></pre>",
+        "```\na\nb\n```",
+    ),
+    "a field to read": (
+        "<textarea readonly>a\nb</textarea>",
+        "```\na\nb\n```",
+    ),
+    "a field to fill": (
+        "<textarea>a\nb</textarea>",
+        "",
+    ),
+    "a language by an attribute of its highlighter": (
+        "<pre data-enlighter-language=php>a</pre>",
+        "```php\na\n```",
+    ),
+    "a name of the file": (
+        "<pre><code class=language-go name=lid.go>a</code></pre>",
+        "lid.go\n\n```go\na\n```",
     ),
 }
 
@@ -286,6 +458,22 @@ PICTURES = {
     "of the picture around": (
         '<p><picture><source data-srcset="/a.webp"><img src="data:image/gif;base64,x" alt="A"></picture></p>',
         "![A](https://docs.example.com/a.webp)",
+    ),
+    "of a person": (
+        "<p><img src=/a.png alt='Ann avatar'>Ann</p>",
+        "Ann",
+    ),
+    "of an icon in a link": (
+        "<p><a href=/a>Lid <img src=/e.svg alt='external link icon'></a></p>",
+        "[Lid](https://docs.example.com/a)",
+    ),
+    "a film": (
+        "<div><iframe src='https://films.example.org/embed/1' title='Lids'></iframe></div>",
+        "[Lids](https://films.example.org/embed/1)",
+    ),
+    "a film of the site": (
+        "<video src=/lid.mp4></video><p>a</p>",
+        "[Video](https://docs.example.com/lid.mp4)\n\na",
     ),
 }
 

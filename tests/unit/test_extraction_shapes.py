@@ -194,7 +194,7 @@ CODE = {
         '<p>Turn:</p><p class="aside-title">Swift</p><pre><code>turn()</code></pre>'
         '<div><div class="bar"><span>Go</span><button>Copy</button></div><pre>turn()</pre></div>'
         '<p class="lead">Turn</p><pre>turn</pre>',
-        "Turn:\n\nSwift\n\n```swift\nturn()\n```\n\nGo\n\n```go\nturn()\n```\n\nTurn\n\n```\nturn\n```",
+        "Turn:\n\n```swift\nturn()\n```\n\n```go\nturn()\n```\n\nTurn\n\n```\nturn\n```",
     ),
     "words of one kind in a box of a heading": (
         "<h4><div><span>amount</span><span>integer</span></div></h4>",

@@ -150,6 +150,17 @@ def test_so_many_copies_are_known(monkeypatch):
     assert [learned.page_of(f"{PAGE}/{number}") for number in range(3)] == [PAGE, PAGE, None]
 
 
+def test_copies_are_known_until_their_page_is_read_again():
+    first = Copies()
+    read(first, PAGE, f"{PAGE}/print")
+    later = again(first, Copies())
+    assert later.page_of(f"{PAGE}/print") == PAGE
+    assert later.keep(End()) == first.keep(End())
+    read(later, PAGE)
+    assert later.page_of(f"{PAGE}/print") is None
+    assert later.keep(End()) == {}
+
+
 # --- False304s ---
 
 
@@ -176,7 +187,7 @@ def test_what_all_learners_keep_comes_back_by_their_names():
     first.false_304s.note(PAGE)
     kept = json.loads(json.dumps(first.keep(End())))
     assert kept["unbelieved"] == ["docs.example.com"]
-    assert kept["copies"] is None, "what each run sees anew is not kept"
+    assert kept["copies"] == {}
     later = learners()
     later.remember({**kept, "of an older release": 1})
     assert later.accept_refusals.refuses(PAGE)

@@ -28,7 +28,7 @@ from llmsspider.content.extraction.main_content import Found, find_main, without
 from llmsspider.content.extraction.metadata import read_page, section_of, whole_title
 from llmsspider.content.extraction.parsing import Source, parse, read_source
 from llmsspider.content.extraction.parts import Parts
-from llmsspider.content.extraction.rules import rules_for
+from llmsspider.content.extraction.rules import is_contents, rules_for
 from llmsspider.content.extraction.spoken import spoken_language
 from llmsspider.content.extraction.titles import (
     clear_site_name,
@@ -165,11 +165,12 @@ def _write(  # noqa: PLR0917
     is_drawn = meta.is_shell or meta.api_files is not None
     if meta.listing and not (listings or is_drawn):
         return
-    without_layout(main, source, joiner)
+    rules = rules_for(generator.drop)
+    without_layout(main, source, joiner, rules)
     title = _titled(root, main, meta.title, generator)
     walk = Walk(
         main,
-        rules_for(generator.drop),
+        rules,
         joiner,
         written,
         source,
@@ -224,6 +225,9 @@ def _with_contents(headings: Walk, title: str | None) -> str:
     )
     for entries in list(walk.main.iter("dl")):
         lists.entries_as_items(entries)
+    for entries in walk.main.iter("nav"):
+        if is_contents(f"{entries.get('class')} {entries.get('role')}"):
+            entries.tag = "div"
     text = walk.document(title)
     if not {link.url.partition("#")[0] for link in walk.links} - {walk.joiner.page}:
         return ""

@@ -21,6 +21,7 @@ from llmsspider.content.extraction.tree import (
     HEADINGS,
     IS_FRAME,
     class_names,
+    collapsed,
     empty,
     holds,
     inner_text,
@@ -156,10 +157,19 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a block of code, below the title bar in it."""
     bars = [part for part in element if part.tag in FLATTENED and _is_title_bar(part)]
     titles = [block for bar in bars for block in walk.block(bar)]
+    titles += [
+        walk.format.paragraph([name])
+        for name in map(_name_of, element.iterchildren("code"))
+        if name
+    ]
     for bar in bars:
         empty(bar)
     text = code.code_text(element)
     return [*titles, walk.code_block(text, element)] if text else []
+
+
+def _name_of(part: _Element) -> str:
+    return collapsed(part.get("name", "")).strip()
 
 
 def _is_title_bar(part: _Element) -> bool:
@@ -200,6 +210,9 @@ def details(walk: Walk, element: _Element) -> list[str]:
     """Return the blocks of a `<details>`: its summary, then its content."""
     found = []
     if (summary := element.find("summary")) is not None:
+        for part in list(summary.iter("span", "div", "i")):
+            if not any(map(str.isalnum, inner_text(part))) and not holds(part, "img", "svg"):
+                empty(part)  # a sign that it can be opened
         if walk.drops(summary):
             pass
         elif holds(summary, *HEADINGS):
@@ -217,7 +230,7 @@ def _where(is_content: Callable[[_Element], bool]) -> BlockConverter:
 
 def _says_much(notice: _Element) -> bool:
     remove_elements(list(notice.iter("style", "script")))  # DocC: the style of one sentence
-    return letters_outside_links(notice) > _MUCH
+    return holds(notice, "pre") or letters_outside_links(notice) > _MUCH
 
 
 converts(BLOCK_TAGS, "footer")(
@@ -333,7 +346,7 @@ def _code_in(element: _Element) -> str | None:
 
 
 def _is_layout(element: _Element, rows: list[_Element]) -> bool:
-    if element.get("role") in {"presentation", "none"}:
+    if element.get("role") in {"presentation", "none"} or holds(element, "h1"):
         return True
     own = list(map(_cells, rows))
     if any(cell.tag == "th" for cell in chain.from_iterable(own)):

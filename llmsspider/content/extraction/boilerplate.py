@@ -62,6 +62,7 @@ _STRUCTURE = XPath(
     " or self::section[@id and (h2 or h3 or h4)]])"
 )
 """What is of the text: a section with a heading and an address of its own, too."""
+_DECLARED = re.compile(r"\w[(\[<]\S|[)\]>\w] ?: ?\w+\Z|=>|->")
 _HEADED = 0.8
 """Share of the page's text below which a section is boilerplate by its heading."""
 _HEADED_PARAGRAPHS = 0.3
@@ -73,7 +74,8 @@ _PAGES = (
 _ABOUT_OTHERS = re.compile(
     rf"(?:similar|related|recommended (?!posts)) ?{_PAGES}\b.{{0,25}}|recently viewed.{{0,20}}"
     r"|.{0,25}(?:also|might|may) (?:bought|enjoy|like|love|read|viewed|be interested)\b.{0,30}"
-    r"|frequently bought\b.{0,20}|(?:complete|shop) (?:the|your) (?:look|set|outfit)\b.{0,25}",
+    r"|frequently bought\b.{0,20}|(?:complete|shop) (?:the|your) (?:look|set|outfit)\b.{0,25}"
+    r"|who is online|users (?:browsing|viewing) this (?:forum|thread|topic)",
     re.IGNORECASE,
 )
 """Headings of sections that lead to other pages, whatever the page is."""
@@ -115,11 +117,17 @@ def without_boilerplate(main: _Element, page: _Element | None) -> _Element:
     is_article = whole.paragraphs >= _ARTICLE * (whole.prose + whole.linked)
     if is_article:
         boilerplate += _below_body(main, texts)
-    boilerplate = [one for one in boilerplate if not _STRUCTURE(one)]
+    boilerplate = [one for one in boilerplate if not (_STRUCTURE(one) or _is_declaration(one))]
     boilerplate += _headed(main, texts, is_article)
     for element in boilerplate:
         empty(element)
     return main
+
+
+def _is_declaration(block: _Element) -> bool:
+    """Say whether a block is the signature of something in an API, and not of a reader."""
+    is_named = "signature" in block.get("class", "").lower()
+    return is_named and _DECLARED.search(plain_text(block)) is not None
 
 
 def _headed(main: _Element, texts: _Texts, is_article: bool) -> Iterator[_Element]:

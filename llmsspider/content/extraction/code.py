@@ -125,7 +125,8 @@ def _tex(element: _Element) -> str | None:
 
 
 def _written_tex(element: _Element) -> str | None:
-    text = inner_text(element)
+    beside = "".join(element.xpath("text()")) if len(element) else ""
+    text = beside if _DELIMITED.match(beside) else inner_text(element)
     is_word = "latex" in class_names(element) and not _TEX.search(text)
     is_plain = (
         element.tag in {"math", "mjx-container"} or not len(element) or _DELIMITED.match(text)
@@ -148,6 +149,7 @@ _SPECIAL_TAGS = frozenset(
 _SKIPPED_TAGS = frozenset({"button", "style", "script", "svg", "template", "rp"})
 _OWN_LINES = frozenset({"div", "p", "ul", "li", "tr"})
 _LINE_MODULE = re.compile(r"(?:^|\s)(?:codeLine_\w+|code_line\S*)(?=\s|$)")
+_LINE_NAME = re.compile(r"(?:^|[\s_-])line(?=$|\s)")
 _PREFIXED = re.compile(
     r"(?:^|\s)(?:language|lang|highlight-source|highlight-text|mw-highlight-lang|src|code)-([\w+#.-]+)|(?:^|\s)brush:\s*([\w+#.-]+)",
     re.IGNORECASE,
@@ -232,6 +234,8 @@ def _is_drawn(part: _Element) -> bool:
 def _has_special(pre: _Element) -> bool:
     if holds(pre, *_SPECIAL_TAGS) or _DATA_LINE(pre) or any(map(_is_drawn, pre)):
         return True
+    if any(_LINE_NAME.search(classes) for classes in _CLASSES(pre)) and "\n" not in inner_text(pre):
+        return True
     if not any(_is_skipped("", classes) or _is_line(classes) for classes in set(_CLASSES(pre))):
         return False
     marked = (
@@ -248,6 +252,8 @@ class _Before:
 
     open_line: bool = False
     is_block: bool = False
+    lines: frozenset[_Element] = frozenset()
+    """The elements that are a line each by their class, in code without line breaks."""
 
 
 def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
@@ -256,7 +262,7 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
     """
     if element.text:
         parts.append(element.text)
-    before = _Before()
+    before = _Before(lines=_lines_in(element))
     for child in element:
         if child.tag == "br":
             parts.append("\n")
@@ -265,6 +271,13 @@ def _collect(element: _Element, parts: list[str], depth: int = 0) -> None:
             _collect_child(child, parts, depth, before)
         if child.tail:
             _collect_tail(child.tail, parts, before)
+
+
+def _lines_in(element: _Element) -> frozenset[_Element]:
+    """Return the children that are named lines, where nothing else tells the lines apart."""
+    named = [part for part in element if _LINE_NAME.search(part.get("class", ""))]
+    is_code = len(named) > 1 and "\n" not in inner_text(element)
+    return frozenset(named) if is_code else frozenset()
 
 
 def _is_no_code(part: _Element) -> bool:
@@ -280,7 +293,7 @@ def _is_own_line(part: _Element) -> bool:
 
 def _collect_child(child: _Element, parts: list[str], depth: int, before: _Before) -> None:
     is_block = child.tag in _OWN_LINES or _is_drawn(child)
-    is_line = is_block or _is_own_line(child)
+    is_line = is_block or _is_own_line(child) or child in before.lines
     is_after_line = before.open_line and (is_line or before.is_block)
     if is_after_line or (is_block and _ends_in_text(parts)):
         parts.append("\n")
@@ -316,9 +329,16 @@ def code_language(pre: _Element) -> str:
     for element in (*_CODE(pre), pre, *around):
         if element.attrib and (language := _language_of(element)):
             return language
-    titles = (element.getprevious() for element in (pre, *around))
-    title = next((one for one in titles if one is not None), None)
-    return "" if title is None else _language_titled(title)
+    return ""
+
+
+def bar_of(pre: _Element) -> _Element | None:
+    """Return what stands right before code, beside it in a box that holds nothing else; None for
+    nothing.
+    """
+    around = islice(takewhile(_holds_little, pre.iterancestors()), 8)
+    before = (element.getprevious() for element in (pre, *around))
+    return next((one for one in before if one is not None), None)
 
 
 def _holds_little(element: _Element) -> bool:
@@ -327,7 +347,7 @@ def _holds_little(element: _Element) -> bool:
     return is_short and element.tag in _WRAPPERS
 
 
-def _language_titled(title: _Element) -> str:
+def language_titled(title: _Element) -> str:
     """Return the language that a title right before code consists of, '' where it says anything
     else.
     """
@@ -350,10 +370,11 @@ _NAMED_BY = (
     "language",
 )
 """Attributes that name the language of code."""
+_NAMES_LANGUAGE = re.compile(r"data-\w+-lang(?:uage)?")
 
 
 def _language_of(element: _Element) -> str:
-    for name in _NAMED_BY:
+    for name in (*_NAMED_BY, *filter(_NAMES_LANGUAGE.fullmatch, element.keys())):
         value = element.get(name)
         if value and _WORD.fullmatch(value) and (name != "lang" or element.tag in {"pre", "code"}):
             return _accepted(value)

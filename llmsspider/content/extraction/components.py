@@ -7,10 +7,12 @@ from lxml.etree import XPath, _Element
 
 from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import (
+    BLOCKS,
     HAS_PANELS,
     class_names,
     empty,
     holders,
+    holds,
     inner_text,
     settable,
     visible,
@@ -84,12 +86,15 @@ def _type_of(classes: str | None) -> str | None:
 
 def _title(element: _Element) -> _Element | None:
     """Return the element with the title: marked by class, or the summary of a details admonition."""
+    around = element.get("class", "")
     for child in element.iterdescendants():
         if not isinstance(child.tag, str) or child.tag in _EMPTY_MARKS:
             continue
         classes = child.get("class", "")
         is_label = child.tag == "p" and classes == "label"  # DocC
         if child.tag in {"summary", "dt"} or _TITLE.search(classes) or is_label:
+            return child
+        if child is element[0] and child.tag == "p" and visible(child).lower() == _type_of(around):
             return child
         if child.tag in {"pre", "ul", "ol", "dl", "blockquote"}:
             break
@@ -133,14 +138,17 @@ def find_tabs(walk: Walk, main: _Element) -> None:
     lists = islice(holders(main, _TAB_LISTS), MAX_TAB_LISTS)
     for tab_list in (one for one in lists if not HAS_PANELS(one)):
         tabs = holders(tab_list, _TABS)
-        named = {}
+        named: dict[_Element, list[_Element]] = {}
         for tab in tabs:
             fragment = tab.get("href", "").partition("#")[2]
             selector = tab.get("data-bs-target", "")[1:]
             names = (tab.get("aria-controls"), fragment, selector, tab.get("id"))
             if (name := next(filter(by_name.__contains__, names), None)) is not None:
-                named[by_name[name]] = tab
-        walk.tabs.update(named or zip(_panels_after(tab_list, outermost), tabs, strict=False))
+                named.setdefault(by_name[name], []).append(tab)
+        opened = {panel: tabs[0] for panel, tabs in named.items() if len(tabs) == 1}
+        walk.tabs.update(
+            opened if named else zip(_panels_after(tab_list, outermost), tabs, strict=False)
+        )
 
 
 def _panels_after(tab_list: _Element, outermost: dict[_Element, list[_Element]]) -> list[_Element]:
@@ -206,6 +214,33 @@ def titled(walk: Walk, names: list[str], panels: list[_Element]) -> list[str]:
     return found
 
 
+# Words that a style sheet sets in one row: the name of a parameter, its type, whether it is needed.
+
+_ROW = re.compile(r"(?<!\S)(?:d-|inline-)?flex(?!\S)")
+_MAX_ROW = 120
+"""Maximum number of characters of such a row."""
+_NO_ROW = sorted({*BLOCKS, "img", "input", "pre", "textarea"} - {"div"})
+
+
+@converts(FINDERS, (b"flex",))
+def find_rows(walk: Walk, main: _Element) -> None:
+    """Look at each block of a page whose classes may set words in rows."""
+    walk.first_blocks.append(row)
+
+
+def row(walk: Walk, element: _Element) -> list[str] | None:
+    """Return the words of a row as a paragraph; None for any other element."""
+    classes = element.get("class", "")
+    is_row = element.tag == "div" and "flex-col" not in classes and _ROW.search(classes)
+    if not is_row or next(islice(element, 1, None), None) is None:
+        return None
+    if holds(element, *_NO_ROW) or not 0 < len(visible(element)) <= _MAX_ROW:
+        return None
+    if next(islice(element.iter("a"), 1, None), None) is not None:
+        return None  # links beside each other
+    return [walk.format.paragraph([" ".join(walk.line(element).split())])]
+
+
 # Footnotes: `[^1]` where the text refers to one, `[^1]: …` where it is defined.
 
 _REFERENCES = XPath(
@@ -214,8 +249,12 @@ _REFERENCES = XPath(
     " or contains(@class,'footnote-ref') or contains(@class,'footnoteref') or @class='footnote'"
     " or (parent::sup and (starts-with(@href,'#fn') or starts-with(@href,'#footnote')"
     " or starts-with(@href,'#_footnote') or starts-with(@href,'#user-content-fn')"
+    " or starts-with(@href,'#cite_note') or @id=concat(substring(@href, 2), '-link')"
     " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]"
 )
+_OWN_LINKS = XPath("descendant::a[starts-with(@href, '#')][@id or @name]")
+_NOTE_LABEL = re.compile(r"[\[(]?(?:\d{1,3}|[*†‡a-z])[\])]?", re.ASCII)
+"""The text of a link to a footnote, and of its link back."""
 _IDS = XPath("descendant::*/@id")
 _NAMED_NOTES = XPath(
     "descendant::span/@class[contains(., 'note')] | descendant::small/@class[contains(., 'note')]"
@@ -224,7 +263,7 @@ _ASIDE = re.compile(
     r"footnote-?(?:content|text)|(?:^|\s)(?:side|margin)note(?:$|\s)", re.IGNORECASE
 )
 """Classes of a note that stands in its sentence."""
-_BACK = re.compile(r"footnote-?back|backref|reversefootnote|fn-backref")
+_BACK = re.compile(r"footnote-?back|backlink|backref|reversefootnote|fn-backref")
 _BACK_SIGNS = frozenset({"↩", "↩︎", "↑", "^", "↵", "⏎", "back"})
 _NOT_LABEL = re.compile(r"[^\w-]+")
 _NOTE_TAGS = frozenset({"li", "div", "aside", "p", "section"})
@@ -232,7 +271,13 @@ _NOTE_HEADINGS = frozenset({"h3", "h4", "h5"})
 """What Texinfo sets above each footnote."""
 
 
-@converts(FINDERS, (b"footnote", b"noteref", b"#fn", b"sidenote", b"marginnote"))
+_OF_NOTES = (
+    b"footnote", b"noteref", b"#fn", b"sidenote", b"marginnote", b"#cite_note", b"[1]", b">1</a></sup>"
+)  # fmt: skip
+"""Marks of pages that may have footnotes."""
+
+
+@converts(FINDERS, _OF_NOTES)
 def find_footnotes(walk: Walk, main: _Element) -> None:
     """Find the footnotes that a main content refers to: the label of each, by the id of its
     element.
@@ -240,6 +285,7 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
     for link in _REFERENCES(main):
         if label := _NOT_LABEL.sub("", inner_text(link)):
             walk.notes.setdefault(link.get("href")[1:], label)
+    _name_notes(walk, main)
     if walk.notes:
         _bring_definitions(walk, main)
     for note in holders(main, _NAMED_NOTES):
@@ -248,6 +294,33 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
     if walk.notes:
         walk.first_blocks.append(definition)
         walk.first_inlines.append(reference)
+
+
+def _name_notes(walk: Walk, main: _Element) -> None:
+    """Find the footnotes that begin with a link back to what refers to them, and give them the id
+    of that link.
+    """
+    links = [
+        link
+        for link in _OWN_LINKS(main.getroottree().getroot())
+        if _NOTE_LABEL.fullmatch(inner_text(link).strip())
+    ]
+    labels: dict[str, str] = {}
+    for link in links:
+        own = link.get("id") or link.get("name") or ""
+        target = link.get("href")[1:]
+        label = _NOT_LABEL.sub("", inner_text(link))
+        if labels.get(own) == f"{target} {label}" and target != own:
+            note = next(link.iterancestors(*_NOTE_TAGS), None)
+            if note is None:
+                continue
+            link.attrib.pop("id", None)
+            link.attrib.pop("name", None)
+            note.set("id", own)
+            walk.notes[own] = label
+            empty(link)
+        elif own:
+            labels[target] = f"{own} {label}"
 
 
 def _bring_definitions(walk: Walk, main: _Element) -> None:

@@ -18,6 +18,7 @@ from llmsspider.content.extraction.tree import (
     NO_PROSE,
     class_names,
     holders,
+    holds,
     inner_text,
     is_within,
     letters,
@@ -261,7 +262,7 @@ def _is_hidden(element: _Element) -> bool:
         return tag == "template" and element.get("shadowrootmode") is None
     style = element.get("style", "")[:MAX_STYLE]
     if (
-        tag in _FALLBACKS
+        (tag in _FALLBACKS and not holds(element, "source") and not element.get("src"))
         or element.get("popover") is not None
         or is_unseen(style, tag not in _REPLACED)
     ):
@@ -347,6 +348,8 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
         rules = {name: value for name, value in rules.items() if name not in _OF_TEXT}
     is_placed = rules.get("position", "static") != "static"
     shifts = [name for name in rules if _SHIFT.match(name) or (is_placed and _PLACE.match(name))]
+    if "animation-name" in rules:  # a script fades it in
+        rules.pop("visibility", None)
     return (
         any(pattern.search(rules.get(name, "")) for name, pattern in _UNSEEN)
         or bool("transition" not in rules and _FLAT.search(rules.get("transform", "")))

@@ -74,6 +74,9 @@ _NEW_WINDOW = re.compile(
     re.IGNORECASE,
 )
 """What a link, or an icon in it, says of its window behind its text."""
+_OF_SOURCE = re.compile(r"sou?rce?", re.IGNORECASE)
+_SOURCE = re.compile(r"\[?(?:(?:link to|view) )?source\]?", re.IGNORECASE | re.ASCII)
+"""The class and the text of a link to the source code of what is described."""
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _WHITE = " \n\xa0"
 _TAGS = frozenset({"tsd-tag", "tsd-flag"})
@@ -100,8 +103,8 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     permalink.
     """
     href = element.get("href")
-    if href is None or walk.in_link:
-        return walk.content(element)
+    if href is None or walk.in_link or _leads_to_source(element):
+        return "" if href and not walk.in_link else walk.content(element)
     text = None
     if "#" in href:
         text = visible(element)
@@ -115,7 +118,7 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
         shown = text or " ".join(image.get("alt", "") for image in element.iter("img")).strip()
         if is_own and (SKIP.fullmatch(text.lower()) or shown.lower() in TO_TOP):
             return ""
-    if walk.in_heading and walk.joiner.join(href).partition("#")[0] == walk.joiner.page:
+    if href == "#" or (walk.in_heading and _leads_here(walk, href)):  # or a script does something
         return walk.content(element)
     is_card = len(element) > 0 and not walk.in_heading and _separate_title(element)
     walk.in_link = True
@@ -123,6 +126,15 @@ def anchor(walk: Walk, element: _Element, before: list[str]) -> str:
     walk.in_link = False
     piece = _link(walk, href, inner, visible(element) if text is None or is_card else text)
     return f"\n{piece}\n" if is_card and _is_beside_link(element) else _behind(before, piece)
+
+
+def _leads_to_source(link: _Element) -> bool:
+    is_named = _OF_SOURCE.search(link.get("class", "")) is not None
+    return is_named and _SOURCE.fullmatch(visible(link)) is not None
+
+
+def _leads_here(walk: Walk, href: str) -> bool:
+    return walk.joiner.join(href).partition("#")[0] == walk.joiner.page
 
 
 _CARD_TITLES = frozenset({"b", "strong", "span", "em", "code"})
@@ -201,6 +213,8 @@ def card(walk: Walk, element: _Element) -> list[str] | None:
     return walk.block(element)
 
 
+_ICON = re.compile(r"(?:\A|[\s_-])icon\Z", re.IGNORECASE)
+_AVATAR = re.compile(r"\bavatar\Z", re.IGNORECASE)
 _LAZY = (
     "data-src", "data-lazy-src", "data-original", "data-pagespeed-lazy-src", "data-cfsrc", "src"
 )  # fmt: skip
@@ -232,7 +246,10 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
         return walk.format.text(alt)
     if alt and _is_other_form(element, source):
         return ""
-    is_icon = alt.lower() in CONTROLS or _NEW_WINDOW.match(alt)
+    if _AVATAR.search(alt) or "avatar" in element.get("class", ""):
+        return ""
+    is_icon = alt.lower() in CONTROLS or _NEW_WINDOW.match(alt) or _ICON.search(alt)
+    is_icon = is_icon or _ICON.search(element.get("class", ""))
     if is_icon and is_within(element, "a", "button", *HEADINGS):
         return ""
     title = collapsed(element.get("title", "")).strip()
@@ -389,6 +406,8 @@ def _emphasis(mark: str) -> InlineConverter:
         if not has_lead:
             stripped = _continued(stripped, mark, before)
         previous = before[-1][-2:] if before and not has_lead else ""
+        if _is_label(inner, element.tail):
+            inner += " "
         following = "" if inner[-1] in " \xa0" else (element.tail or "")[:1]
         piece = walk.format.emphasis(stripped, mark, previous, following)
         if "\xa0" in lead + trail:
@@ -426,6 +445,17 @@ def _continued(text: str, mark: str, before: list[str]) -> str:
 def _key(walk: Walk, element: _Element, before: list[str]) -> str:
     inner = walk.line(element)
     return f"<kbd>{inner}</kbd>" if inner and "<kbd>" not in inner else inner
+
+
+@converts(INLINE_TAGS, "cite")
+def _cited(walk: Walk, element: _Element, before: list[str]) -> str:
+    inner = walk.content(element)
+    return f"{inner} " if _is_label(inner, element.tail) else inner
+
+
+def _is_label(text: str, tail: str | None) -> bool:
+    """Say whether a text is a label that only a style sheet sets apart from what is right behind it."""
+    return text[-1:] == ":" and (tail or "")[:1].isupper()
 
 
 @converts(INLINE_TAGS, "sub", "sup")
@@ -519,6 +549,26 @@ def _bracket(walk: Walk, element: _Element, before: list[str]) -> str:
     return walk.format.text(text) if len(text) == 1 else ""
 
 
+@converts(INLINE_TAGS, "textarea")
+def _field(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    """Return a field as code where it holds code to read or to try, or nothing."""
+    text = code.code_text(element)
+    is_code = element.get("readonly") is not None or "code" in element.get("class", "").lower()
+    return [walk.code_block(text, element)] if is_code and text else ""
+
+
+@converts(INLINE_TAGS, "iframe", "video")
+def _film(walk: Walk, element: _Element, before: list[str]) -> str:
+    """Return a link to a film that a page shows."""
+    source = element.find("source")
+    href = element.get("src") or (source is not None and source.get("src")) or ""
+    is_film = (
+        element.tag == "video" or "/embed/" in href or element.get("allowfullscreen") is not None
+    )
+    text = collapsed(element.get("title") or "Video")
+    return _link(walk, href, walk.format.text(text), text) if href and is_film else ""
+
+
 converts(INLINE_TAGS, "br")(lambda walk, element, before: "\n")
 converts(INLINE_TAGS, "q")(lambda walk, element, before: f"“{walk.content(element)}”")
 _italic = converts(INLINE_TAGS, "em")(_emphasis("*"))
@@ -528,8 +578,10 @@ converts(INLINE_TAGS, "del", "s", "strike")(_emphasis("~~"))
 
 @converts(INLINE_TAGS, "i")
 def _icon(walk: Walk, element: _Element, before: list[str]) -> Piece:
-    """Return `<i>`: AsciiDoc's drawn check box, or emphasis."""
+    """Return `<i>`: AsciiDoc's drawn check box, a mark that is drawn in a cell, or emphasis."""
     classes = element.get("class", "")
+    if element.get("aria-label") and not visible(element):
+        return _drawing(walk, element, before)
     if "fa-check-square" in classes:
         return walk.format.checkbox(checked=True)
     return (

@@ -3,14 +3,17 @@ text.
 """
 
 import re
-from itertools import islice, takewhile
+from itertools import count, islice, takewhile
+from operator import eq
 from urllib.parse import unquote, urlsplit
 
 from lxml.etree import XPath, _Element
 
+from llmsspider.content.extraction import code
 from llmsspider.content.extraction.parsing import Source
-from llmsspider.content.extraction.rules import ASKS, CONTENTS_NAMES
+from llmsspider.content.extraction.rules import ASKS, CONTENTS_NAMES, Kind, Rules
 from llmsspider.content.extraction.tree import (
+    BLOCKS,
     CONTROLS,
     HEADINGS,
     SKIPPED,
@@ -28,18 +31,41 @@ from llmsspider.content.links import Joiner
 from llmsspider.content.markdown.commonmark import letters_of
 
 
-def without_layout(main: _Element, source: Source, joiner: Joiner) -> _Element:
+def without_layout(main: _Element, source: Source, joiner: Joiner, rules: Rules) -> _Element:
     """Empty pagination, breadcrumbs, placeholders and what stands below the text of `main`, and
     return it.
     """
     if b"next" in source.lowered or b"prev" in source.lowered:
         without_pagination(main)
     _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
-    _clear_ending(main)
     _clear_controls(main, joiner.page)
     _clear_lines(main, source)
+    _clear_ending(main, rules)
     _clear_contents(main, source)
+    for listing in list(main.iter("pre")):
+        _clear_bar(listing)
     return main
+
+
+def _clear_bar(listing: _Element) -> None:
+    """Empty what stands right before code and says only its language, or counts its lines."""
+    bar = code.bar_of(listing)
+    if bar is None:
+        return
+    if language := code.language_titled(bar):
+        listing.set("data-language", language)
+        empty(bar)
+    elif bar.tag not in HEADINGS and _counts(bar):
+        empty(bar)
+
+
+def _counts(bar: _Element) -> bool:
+    """Say whether an element counts lines: 1, 2, 3."""
+    numbers = [text.strip() for text in islice(bar.itertext(), _MAX_LINES) if not text.isspace()]
+    if len(numbers) == 1:
+        numbers = numbers[0].split()
+    first = int(numbers[0]) if len(numbers) > 1 and numbers[0].isdecimal() else 1
+    return bool(numbers) and all(map(eq, numbers, map(str, count(first))))
 
 
 def _clear_lines(main: _Element, source: Source) -> None:
@@ -47,21 +73,36 @@ def _clear_lines(main: _Element, source: Source) -> None:
     for element in main.iter("div", "p") if b">loading" in source.lowered else ():
         if not len(element) and _LOADING.fullmatch(element.text or ""):
             empty(element)
+    if any(word in source.lowered for word in _SAY_NOTHING):
+        for element in list(main.iter("div", "p", "span", "li")):
+            if _is_of_page(element):
+                empty(element)
     for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
         begins = _HERE.match("".join(islice(element.itertext(), 4)))
         if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
             empty(element)
+    for element in list(main.iter("div", "p")) if b"jump to" in source.lowered else ():
+        if _JUMP.match(element.text or "") and _lists_own_sections(element, 1, _JUMP_LETTERS):
+            empty(element)
+
+
+def _is_of_page(element: _Element) -> bool:
+    """Say whether a line tells when the page was changed, how long it takes, or asks of its use."""
+    begin = " ".join("".join(islice(element.itertext(), 8)).split())
+    if len(begin) > _MAX_WAY or not _OF_PAGE.fullmatch(begin):
+        return False
+    return _OF_PAGE.fullmatch(visible(element)) is not None and not _CONTENT(element)
 
 
 def _clear_contents(main: _Element, source: Source) -> None:
     """Empty the lists of the page's own sections, with the lines that say so, and such lines alone."""
     if not any(name in source.lowered for name in _SAY_CONTENTS):
         return
-    for title in list(main.iter("p", "div", "span", "strong", "b", *HEADINGS[1:])):
+    for title in list(main.iter("p", "div", "span", "strong", "b", "summary", *HEADINGS[1:])):
         if (said := _name_of_contents(title)) is None:
             continue
         below = _below(title, main)
-        if below is not None and _lists_own_sections(below):
+        if below is not None and _lists_own_sections(below, 1 if " " in said else 2):
             empty(title)
             empty(below)
         elif " " in said and _is_alone(title, below):
@@ -96,10 +137,10 @@ def _below(element: _Element, main: _Element) -> _Element | None:
     return None
 
 
-def _lists_own_sections(block: _Element) -> bool:
+def _lists_own_sections(block: _Element, least: int, most: int = 0) -> bool:
     hrefs = _HREFS(block)
-    is_own = len(hrefs) > 1 and all(href[0] == "#" for href in hrefs)
-    return is_own and not letters_outside_links(block)
+    is_own = len(hrefs) >= least and all(href[0] == "#" for href in hrefs)
+    return is_own and letters_outside_links(block) <= most
 
 
 # Around the content: the way from the home page to this one above the title; dates, tags and links
@@ -108,9 +149,25 @@ def _lists_own_sections(block: _Element) -> bool:
 _SAY_CONTENTS = [name.encode() for name in CONTENTS_NAMES]
 _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
+_SAY_NOTHING = [
+    name.encode()
+    for name in ("updated", "modified", "edited", "min read", "reading time", "helpful", "useful")
+]
+_OF_PAGE = re.compile(
+    r"\W*(?:(?:written by \w[^.!?]{0,40}\s)?(?:(?:page|article|was) ){0,2}(?:last )?"
+    r"(?:updated|modified|edited)\b[^.!?]{0,30}\b(?:\d{4}|ago)\b[^.!?]{0,30}"
+    r"|(?:reading time\W{0,3})?\d{1,3}[ -]min(?:ute)?s? (?:to )?read"
+    r"|(?:was|is|did|do) (?:this|you)\b[^.?!]{0,40}\b(?:helpful|useful)\W{0,3}(?:(?:yes|no)\W*){0,2})\W*",
+    re.IGNORECASE | re.ASCII,
+)
+"""The whole of a line that says when the page was changed, how long it takes, or asks of its use."""
+_MAX_LINES = 5_000
+"""Number of lines of code that are counted beside it."""
 _MARK = b"you are here"
 _HERE = re.compile(r"\W*you are here\s*[:>›»/→]", re.IGNORECASE)
 """How a line with the way from the home page begins, wherever it stands."""
+_JUMP = re.compile(r"\s*+jump to:", re.IGNORECASE)
+_JUMP_LETTERS = 6
 _MAX_WAY = 200  # maximum number of characters of a breadcrumb
 # maximum number of letters outside links of a breadcrumb, beside the title of the page
 _MAX_BESIDE = 24
@@ -133,7 +190,8 @@ _UPDATED = re.compile(
 """The text of a date, or of the label of tags, below the text of a page."""
 _OF_TAG = re.compile(r"/(?:tags?|categor(?:y|ies))(?:/[^/]*)?/?\Z", re.IGNORECASE)
 _EDITS = re.compile(
-    r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+)\W*",
+    r"\W*(?:(?:edit|improve|suggest (?:an )?edits?(?: to)?) this page\b.{0,20}|edit on \w+"
+    r"|suggest (?:an )?edits?|report (?:an? )?(?:issue|bug|problem) (?:with|on|about) this page)\W*",
     re.IGNORECASE,
 )
 
@@ -168,8 +226,24 @@ def _clear_controls(main: _Element, page: str) -> None:
     for control in list(main.iter("a", "button")):
         if _is_control(control, page):
             blocks = list(takewhile(is_emptied, control.iterancestors()))
-            if blocks or not inner_text(control).strip():
+            if blocks or not inner_text(control).strip() or _is_apart(control):
                 empty([control, *blocks][-1])
+
+
+def _is_apart(control: _Element) -> bool:
+    """Say whether a link stands in a heading, is all that follows a label, or has only blocks beside
+    it.
+    """
+    around = control.getparent()
+    if around is None or control.tag != "a" or (control.tail or "").strip():
+        return False
+    before = control.getprevious()
+    above = (around.text if before is None else before.tail) or ""
+    is_labelled = len(around) == 1 and above.rstrip()[-1:] == ":"
+    is_alone = around.tag in {"header", "div", "section"} and not above.strip()
+    beside = (before, control.getnext())
+    is_alone = is_alone and all(one is None or one.tag in BLOCKS for one in beside)
+    return around.tag in HEADINGS or is_labelled or is_alone
 
 
 def _is_control(element: _Element, page: str) -> bool:
@@ -201,11 +275,11 @@ def _has_controls_only(block: _Element, page: str) -> bool:
     )
 
 
-def _clear_ending(main: _Element) -> None:
+def _clear_ending(main: _Element, rules: Rules) -> None:
     for _ in range(_MAX_ENDINGS):
         chain: list[_Element] = []
         level: _Element | None = main
-        while len(chain) < _MAX_DEPTH and (level := _last_child(level)) is not None:
+        while len(chain) < _MAX_DEPTH and (level := _last_child(level, rules)) is not None:
             chain.append(level)
         small = list(
             takewhile(
@@ -218,13 +292,15 @@ def _clear_ending(main: _Element) -> None:
         empty(ending)
 
 
-def _last_child(element: _Element) -> _Element | None:
+def _last_child(element: _Element, rules: Rules) -> _Element | None:
     for child in element.iterchildren(reversed=True):
         if (child.tail or "").strip():
             return None
         if (
             child.tag not in SKIPPED
             and child.tag != "script"
+            and isinstance(child.tag, str)
+            and rules.kind(child) is not Kind.DROP
             and (
                 child.tag in {"img", "pre", "hr"}
                 or any(text.strip() for text in child.itertext())
@@ -261,9 +337,9 @@ def _is_card(text: str) -> bool:
     """Say whether a link of this text is to the next or previous page, with its title on a line of
     its own.
     """
-    if "\n" not in text:
-        return False
     lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) == 1:
+        return _GLUED.match(text) is not None
     return len(lines) > 1 and any(_TURN.fullmatch(line) for line in (lines[0], lines[-1]))
 
 
@@ -273,6 +349,8 @@ _TURN = re.compile(
     r"\W*(?:next|prev|previous)(?:\s+(?:page|chapter|section|topic|part))?\W*", re.IGNORECASE
 )
 
+_GLUED = re.compile(r"\s*(?:Next|Previous|Prev)(?=[A-Z0-9][a-z])")
+"""The beginning of such a link whose parts only a style sheet sets apart."""
 _PAGE_TURN = re.compile(
     r"\W*(?:(?:next|prev|previous|up)(?:\s+(?:page|chapter|section|topic|part))?\W*(?::.*)?|back"
     r" to\b.*)",
@@ -301,13 +379,17 @@ _PRESSED = CONTROLS | {
     "print this page",
     "share",
     "share this page",
+    "select all",
     "email",
     "save",
     "yes",
     "no",
 }
 """Texts of links that lead nowhere and do something."""
-_ORDERS = re.compile(r"(?:group|sort|order|filter|view|show)(?:ed)? (?:by|as)\W*", re.IGNORECASE)
+_ORDERS = re.compile(
+    r"(?:(?:group|sort|order|filter|view|show)(?:ed)? (?:by|as)|share(?: (?:this|on|via)\b.{0,20})?)\W*",
+    re.IGNORECASE,
+)
 """What a choice of how a list is shown says before its buttons."""
 _SHOWS = XPath("boolean(.//img | .//pre | .//table | .//code)")
 _BESIDE_CONTROLS = strings_of("descendant::text()[not(ancestor::a or ancestor::button)]")

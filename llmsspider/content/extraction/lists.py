@@ -4,7 +4,8 @@ API signatures.
 
 import re
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
+from itertools import chain, takewhile
 
 from lxml.etree import XPath, _Element
 
@@ -40,6 +41,7 @@ def listing(walk: Walk, element: _Element) -> list[str]:
     """Return a `<ul>` or `<ol>` as one block."""
     if element.get("class") in _FRAMES or _LISTS_SECTIONS(element):
         return [block for item in element for block in walk.blocks(item)]
+    _take_in(element)
     read = _ListReader(walk, *_numbering(element))
     read.add_text(element.text)
     for child in element:
@@ -52,6 +54,21 @@ def listing(walk: Walk, element: _Element) -> list[str]:
         return []
     numbers = read.numbers if element.tag == "ol" else None
     return [walk.format.items(Items(read.items, numbers, read.tight, _follows_list(walk, element)))]
+
+
+def _take_in(listing: _Element) -> None:
+    """Take the items of the lists right behind a list into it, that are written as a list each."""
+    for below in list(takewhile(partial(_goes_on, listing), listing.itersiblings())):
+        listing.extend(list(below))
+
+
+def _goes_on(listing: _Element, below: _Element) -> bool:
+    before = below.getprevious()
+    if below.tag != listing.tag or not below.get("class") or (before.tail or "").strip():
+        return False
+    is_alike = below.get("class") == listing.get("class")
+    is_one = len(below) == 1 and below[0].tag == "li"
+    return is_alike and is_one and (below.tag == "ul" or below.get("start", "1") != "1")
 
 
 @dataclass(slots=True)

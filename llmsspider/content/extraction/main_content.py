@@ -4,7 +4,7 @@ without pagination.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, dropwhile, islice, takewhile
 from math import inf
@@ -65,6 +65,8 @@ _LIKELY_SHARE = 0.6
 """Share of the page's text that an element of `_LIKELY` must hold for the search to start there."""
 _BESIDE = 0.1
 """Share of an element's text above which others like it beside it are parts of the page, too."""
+_MAX_PARTS = 8
+"""Maximum number of parts of a post that are compared."""
 _UNLINKED = 0.3
 """Share of a page's text outside links below which the page is a list of links."""
 _FEW_LINKED = 20
@@ -203,13 +205,26 @@ def _likely(
 def _with_beside(best: _Element, found: list[_Element], sizes: dict[_Element, int]) -> _Element:
     """Return what is around an element where others like it stand beside it: posts of a thread."""
     around = best.getparent()
-    beside = sum(
-        sizes.get(one, 0)
+    others = [
+        one
         for one in found
         if one is not best and one.getparent() is around and one.get("class") == best.get("class")
-    )
-    is_part = beside > _BESIDE * sizes.get(best, 0)
+    ]
+    beside = sum(sizes.get(one, 0) for one in others)
+    is_part = beside > _BESIDE * sizes.get(best, 0) or _is_like(best, others)
     return around if around is not None and is_part else best
+
+
+def _is_like(post: _Element, others: Iterable[_Element]) -> bool:
+    """Say whether an element consists of the same parts as one of the others."""
+    shape = _shape(post)
+    return shape is not None and any(one is not post and _shape(one) == shape for one in others)
+
+
+def _shape(post: _Element) -> tuple[tuple[str, str | None], ...] | None:
+    """Return the tags and classes of what an element consists of; None for a single child."""
+    parts = tuple((part.tag, part.get("class")) for part in islice(post, _MAX_PARTS))
+    return parts if len(parts) > 1 and any(name for _, name in parts) else None
 
 
 def _with_headings(chosen: _Element, page: _Element, sizes: dict[_Element, int]) -> _Element:
@@ -307,6 +322,8 @@ def _descend(
         if _holds_title(element, page) and not _holds_title(best, page):
             return element
         if around != inf and page is None and _begins_beside(element, best, sizes):
+            return element
+        if best.tag == "article" and _is_like(best, element.iterchildren("article")):
             return element
         outer = outer if beside else element
         beside += sum(sizes.get(child, 0) for child in element.iterchildren("p"))

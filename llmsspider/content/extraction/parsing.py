@@ -48,12 +48,13 @@ _BREAKS = (b"<wbr", b"</br")
 _WORDS = (
     b"hidden", b"aria-hidden", b"popover", b"aria-label", b"<img",
     b"math", b"katex", b"mjx", b"arithmatex", b"mathjax", b"footnote", b"noteref", b"#fn", b"tablist",
-    b"nav-tabs", b"nav-pills", b"sidenote", b"marginnote", b"indextable", b"role", b"data-ea-publisher",
+    b"nav-tabs", b"nav-pills", b"sidenote", b"marginnote", b"indextable",
+    b"#cite_note", b"[1]", b">1</a></sup>", b"role", b"data-ea-publisher",
     b"swagger", b"redoc", b"rapi-doc", b"rapidoc", b"openapi", b"elements-api", b"api-reference",
     b"createapireference",
     b"#/", b"#!", b"data-llmsspider-route",
     b"zero-md", b"md-block", b"wc-markdown", b"<xmp", b"text/markdown", b"text/x-markdown", b"<textarea",
-    b"docfx:", b"sidebar_items", b"menudata",
+    b"flex", b"docfx:", b"sidebar_items", b"menudata",
 )  # fmt: skip
 
 GENERATOR_MARKS: dict[bytes, tuple[str, ...]] = {}

@@ -29,6 +29,7 @@ _NAMES = shipped_table("llmsspider.content.extraction", "rules")
 DOUBTFUL = frozenset(_NAMES["doubtful"])
 """Classes and ids of page furniture (chrome) that sites give to content too; `is_content` decides.
 """
+_PERMALINKS = frozenset(_NAMES["permalinks"])
 CONTENTS_NAMES = frozenset(
     {"table of contents", "contents", "on this page", "in this article", "toc"}
 )
@@ -52,6 +53,7 @@ _CODE = XPath("boolean(.//pre[normalize-space()])")
 ASKS = re.compile(
     r"(?:was|did|is) this (?:\w+ )?(?:help|use|answer)|helpful\?|rate this|(?:give|send|share|leave)"
     r" (?:us |your )?feedback|"
+    r"(?:found|see|spotted) an? (?:error|mistake|typo|issue|problem)\b.{0,20}\?|"
     r"copyright|all rights reserved|(?:powered|built|generated|created) (?:by|with)|last"
     r" (?:updated|modified)|"
     r"results (?:matching|for) \"\"|(?:use|uses|using) cookies|advertis|sponsor|\bads?"
@@ -138,11 +140,12 @@ OVERRULED_BY_TITLE = frozenset({Kind.DROP, Kind.ADMONITION, Kind.MATH, Kind.DOUB
 """Kinds that one of `WRAPPERS` does not have if the title of the page is inside."""
 WRAPPERS = frozenset({"div", "section", "article", "main", "body"})
 """Elements that may enclose a whole page."""
+_TYPES = "(?:note|tip|info|important|warning|caution|danger)"
 _ADMONITION = re.compile(
     r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
     r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
     r"docs-callout|infobox|note-box|alert-\w+|"
-    r"[a-z]+-(?:callout|admonition|alert)--?(?:note|tip|info|important|warning|caution|danger))(?=\s|$)"
+    rf"[a-z]+-(?:callout|admonition|alert)--?{_TYPES}|[a-z]+-(?:callout|admonition|alert|hint)\s+{_TYPES})(?=\s|$)"
 )
 _BARE_ADMONITION = frozenset(_NAMES["admonitions"])
 _BOXES = frozenset(_NAMES["boxes"])
@@ -202,7 +205,7 @@ class Rules:
         names = classes.split()
         found = self._names.intersection((tag, *(f"{tag}.{name}" for name in names)))
         found = found or self._classes.intersection(names)
-        if found:
+        if found and not (tag in BLOCKS and found <= _PERMALINKS):
             return Kind.DOUBTFUL if found <= DOUBTFUL else Kind.DROP
         return _special(tag, names, classes)
 
@@ -272,10 +275,15 @@ def _is_admonition(tag: str, names: list[str], classes: str) -> bool:
 _CONTENTS = re.compile(r"toc|contents|on-this-page|section-index", re.IGNORECASE)
 
 
+def is_contents(name: str) -> bool:
+    """Say whether a name is one of tables of contents."""
+    return _CONTENTS.search(name) is not None
+
+
 @lru_cache(maxsize=64)
 def rules_for(drop: str, contents: bool = False) -> Rules:
     """Return the rules of a generator with these extra selectors; `contents` keeps tables of
     contents.
     """
     selectors = (*COMMON_DROPS, *drop.split())
-    return Rules(one for one in selectors if not (contents and _CONTENTS.search(one)))
+    return Rules(one for one in selectors if not (contents and is_contents(one)))

@@ -3,7 +3,7 @@
 """
 
 import re
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from lxml.etree import Comment, XPath, _Element
 
@@ -13,6 +13,7 @@ from llmsspider.content.extraction.tree import (
     inner_text,
     prose,
     remove_elements,
+    settable,
     strings_of,
 )
 from llmsspider.content.markdown.commonmark import letters_of
@@ -43,6 +44,13 @@ _BY_ROLE = {
     "rowheader": "th",
 }
 _ROLE_HEADINGS = XPath("//*[@role='heading'][@aria-level]")
+_BOXES = XPath(
+    "//li//*[not(*)][not(self::input)][@role='checkbox' or contains(@class, 'checkbox-on')"
+    " or contains(@class, 'checkbox-off')][not(normalize-space())]"
+)
+_BULLETS = ("•".encode(), "·".encode(), b"\xb7", b"&bull;", b"&middot;", b"&#8226;")
+_BULLET = re.compile(r"\s*+[•·]\s")
+"""How a paragraph begins that is an item of a list."""
 _LEVELS = frozenset("123456")
 _TOGGLES = XPath("//a[@data-toggle or @data-bs-toggle][starts-with(@href, '#')]")
 _NAME = 2
@@ -70,6 +78,10 @@ def show(root: _Element, body: bytes) -> None:
         _make_headings(root)
     if b"nav-tabs" in body or b"nav-pills" in body:
         _name_tabs(root)
+    if b'role="checkbox"' in body or b"checkbox-o" in body:
+        _make_boxes(root)
+    if any(bullet in body for bullet in _BULLETS):
+        _make_lists(root)
     if b"opied" in body:
         remove_elements(_COPIED(root))
     for table in _OF_LISTINGS(root) if b"<pre" in body and b"<table" in body else ():
@@ -85,6 +97,50 @@ def _make_tables(root: _Element) -> None:
         table.tag = "table"
         for part in table.iter():
             part.tag = _BY_ROLE.get(part.get("role"), part.tag)
+
+
+def _make_boxes(root: _Element) -> None:
+    """Make drawn check boxes of items real ones."""
+    for box in _BOXES(root):
+        names = box.get("class", "").split()
+        is_checked = box.get("aria-checked") == "true" or "checkbox-on" in names
+        box.tag = "input"
+        box.set("type", "checkbox")
+        if is_checked:
+            box.set("checked", "")
+
+
+def _make_lists(root: _Element) -> None:
+    """Make a list of paragraphs beside each other that begin with a bullet."""
+    for paragraph in list(root.iter("p")):
+        before = paragraph.getprevious()
+        is_first = before is None or before.tag != "ul" or before.get("class") != "bullets"
+        if not _BULLET.match("".join(islice(paragraph.itertext(), 3))):
+            continue
+        if is_first:
+            below = paragraph.getnext()
+            if (
+                below is None
+                or below.tag != "p"
+                or not _BULLET.match("".join(islice(below.itertext(), 3)))
+            ):
+                continue
+            before = paragraph.makeelement("ul", {"class": "bullets"})
+            paragraph.addprevious(before)
+        _cut_bullet(paragraph)
+        paragraph.tag = "li"
+        paragraph.tail = None
+        before.append(paragraph)
+
+
+def _cut_bullet(paragraph: _Element) -> None:
+    for part in paragraph.iter():
+        for name in ("text", "tail") if part is not paragraph else ("text",):
+            text = getattr(part, name) or ""
+            rest = text.lstrip(" \n\t\xa0•·")
+            setattr(part, name, settable(rest))
+            if rest:
+                return
 
 
 def _make_headings(root: _Element) -> None:

@@ -15,6 +15,7 @@ from llmsspider.content.extraction.tree import (
     empty,
     has_blocks,
     holds,
+    is_within,
     letters_outside_links,
     navigation_name,
     plain_text,
@@ -28,6 +29,8 @@ _HEAD_TEXT = 100
 """Maximum number of letters outside links above the title; more are content, not the head of the
 site.
 """
+_IN_MAIN = 40
+"""The same where the title stands in the main element of a page."""
 _CONTENT = XPath(
     "boolean(.//pre | .//dl | .//th"
     " | descendant-or-self::*[self::h2 or self::h3 or self::h4][not(.//a | ancestor::a)])"
@@ -116,8 +119,11 @@ def _fits_better(heading: _Element, own: _Element, main: _Element, title: str | 
 def _leads_away(heading: _Element) -> bool:
     """Return True if a heading is a link to another page: the site's name, leading home."""
     link = next(heading.iter("a"), None)
-    is_away = link is not None and not (link.get("href") or "#").startswith("#")
-    return is_away and plain_text(link) == plain_text(heading)
+    if link is None or plain_text(link) != plain_text(heading):
+        return False
+    href = link.get("href") or "#"
+    name = href.rstrip("/").rpartition("/")[2]  # of a page that is called so
+    return not href.startswith("#") and _key(name) != _key(plain_text(link))
 
 
 def _in_navigation(heading: _Element) -> bool:
@@ -242,7 +248,11 @@ def _styled_headline(main: _Element, title: str) -> _Element | None:
     for element in takewhile(lambda element: element.tag not in HEADINGS, top):
         if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
             around = next(element.iterancestors())
-            if plain_text(element).casefold() == title.casefold() and around.tag not in {
+            is_titled = "title" in element.get("class", "").lower()
+            said = plain_text(element).casefold()
+            if (
+                said == title.casefold() or (is_titled and said.startswith(title.casefold()))
+            ) and around.tag not in {
                 "a",
                 "li",
                 "td",
@@ -259,7 +269,8 @@ def _empty_above(headline: _Element, main: _Element) -> bool:
     for level in takewhile(lambda level: level is not main, (headline, *headline.iterancestors())):
         above += level.itersiblings(preceding=True)
     texts = [element for element in above if element.tag not in {"script", "style", "noscript"}]
-    if sum(map(letters_outside_links, texts)) > _HEAD_TEXT or any(map(_CONTENT, above)):
+    most = _IN_MAIN if is_within(headline, "main", "article") else _HEAD_TEXT
+    if sum(map(letters_outside_links, texts)) > most or any(map(_CONTENT, above)):
         return False
     for element in above:
         empty(element)

@@ -81,7 +81,7 @@ CONTROLS = frozenset(
 NOT_A_LANGUAGE = _words(
     "active annotate astro-code auto block cell-code cell-output chroma code code-block"
     " code-with-copy codehilite compile_fail content copy-enabled copyable default doc-text downlit"
-    " dracula editable edition2015 edition2018 edition2021 edition2024 example executable expand"
+    " dracula editable edition2015 edition2018 edition2021 edition2024 example executable expand file"
     " focus fragment github-dark github-light has-diff has-focused-lines highlight highlighted"
     " highlighter-rouge highlightjs hljs ignore inner item-decl lang language line-numbers"
     " linenumbers linenums listing literal literal-block makeup match-braces monokai mt-0 myst-ansi"
@@ -123,7 +123,7 @@ def flow_of(tag: str, classes: str | None) -> Flow:
 
 
 _NAVIGATION = re.compile(
-    r"(?:^|[-_\s])(nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
+    r"(?:^|[-_\s])(?<!with-)(?<!has-)(?<!no-)(nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
     r"banner|toc(?![-_])|promo|share|related|comments?(?!-\d)|author|signature|disclaimer|popup|"
     r"reviews|notices?|tooltip|byline|social|consent|"
     r"modal|newsletter|subscribe|pagination)(?:$|[-_\s])",

@@ -5,6 +5,7 @@ Converters of tags and kinds register themselves: `blocks`, `inlines`, `lists` a
 import this module.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -233,6 +234,7 @@ class Walk:
                 run = [self.text(text)] if text and not text.isspace() else []
                 found += self.block(child, role)
                 continue
+            _set_apart(run, text, child)
             if flow != "inline" or (len(child) and has_blocks(child)):
                 piece = self._inline_or_blocks(child, role, run)
             elif role.is_plain and not is_looked_at:
@@ -243,8 +245,7 @@ class Walk:
                 found += [*self._paragraph(run), *piece]
                 run = []
             elif piece:
-                is_beside = not text and bool(run)
-                run.append(self._beside(run, piece, child if is_beside else None))
+                run.append(self._beside(run, piece))
             if text := child.tail:
                 piece = self.text(text)
                 run.append(self._behind(run, piece) if text[0] == "(" else piece)
@@ -350,6 +351,7 @@ class Walk:
         is_looked_at = bool(self.first_inlines)
         for child in element:
             role = self._role(child)
+            _set_apart(pieces, text, child)
             if role.is_plain and not is_looked_at:
                 piece = role.inline(self, child, pieces)
             else:
@@ -357,21 +359,16 @@ class Walk:
             if isinstance(piece, list):
                 pieces.append(" ".join(piece))
             elif piece:
-                is_beside = not text and bool(pieces)
-                pieces.append(self._beside(pieces, piece, child if is_beside else None))
+                pieces.append(self._beside(pieces, piece))
             if text := child.tail:
                 piece = self.text(text)
                 pieces.append(self._behind(pieces, piece) if text[0] == "(" else piece)
         self.depth -= 1
         return pieces
 
-    def _beside(self, before: list[str], piece: str, element: _Element | None) -> str:
-        """Return the piece of an element as it follows others; `element` is given where it stands
-        right behind another.
-        """
-        if piece[0] == "(":
-            return self._behind(before, piece)
-        return f" {piece}" if element is not None and _stands_apart(element) else piece
+    def _beside(self, before: list[str], piece: str) -> str:
+        """Return the piece of an element as it follows others."""
+        return self._behind(before, piece) if piece[0] == "(" else piece
 
     def _behind(self, before: list[str], piece: str) -> str:
         return self.format.behind_bracket(piece) if before and before[-1][-1:] == "]" else piece
@@ -387,6 +384,18 @@ class Walk:
 
 _OF_ITS_OWN = frozenset({*HEADINGS, "dd", "div", "dt", "li", "span", "summary", "td", "th"})
 """Elements whose children a style sheet may set apart, as boxes beside each other."""
+_LOOKED_AT = 8
+"""Number of characters at the ends of two elements that show whether they stand apart."""
+_APART = re.compile(
+    r"(?<!:):\0\w|(?:\A|[^\w.])\d+[+%]?\0[^\W\d_]{3}|(?:\A|\W)[A-Z]{3,7}\0/[\w{]", re.ASCII
+)
+"""A label and its value, a number and what it counts, a method of HTTP and its path."""
+
+
+def _set_apart(pieces: list[str], text: str | None, element: _Element) -> None:
+    """Add a space before an element where a style sheet sets it apart; `text` stands right before it."""
+    if not text and pieces and _stands_apart(element):
+        pieces.append(" ")
 
 
 def _stands_apart(element: _Element) -> bool:
@@ -398,13 +407,12 @@ def _stands_apart(element: _Element) -> bool:
     if before is None or around is None or around.tag not in _OF_ITS_OWN:
         return False
     is_headed = is_within(around, *HEADINGS)
-    first = inner_text(before)[-2:]
-    second = inner_text(element)[:2]
-    if around.tag in HEADINGS and first[:1] == ".":  # the last part of a number
-        first = first[1:] * 2
-    if not (first.isalnum() and second.isalnum() and len(first) == len(second) == 2):
-        return False
-    if around.tag == "span" and not is_headed:
+    first = inner_text(before)[-_LOOKED_AT:]
+    second = inner_text(element)[:_LOOKED_AT]
+    if _APART.search(f"{first}\0{second}"):
+        return True
+    is_word = _are_words(first[-2:], second[:2], around.tag in HEADINGS)
+    if not is_word or (around.tag == "span" and not is_headed):
         return False
     if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one
         return False
@@ -412,6 +420,13 @@ def _stands_apart(element: _Element) -> bool:
     kinds = {(child.tag, child.get("class")) for child in around}
     is_of_kinds = len(kinds) > 1 or (is_headed and around.tag == "div")
     return is_of_kinds and not any(text and not text.isspace() for text in texts)
+
+
+def _are_words(end: str, begin: str, in_heading: bool) -> bool:
+    """Say whether two letters each end a word and begin one."""
+    if in_heading and end[:1] == ".":  # the last part of a number
+        end = end[1:] * 2
+    return end.isalnum() and begin.isalnum() and len(end) == len(begin) == 2
 
 
 @lru_cache(maxsize=64)
