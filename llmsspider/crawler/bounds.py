@@ -407,8 +407,7 @@ class Bounds:
         entries = self._site.entries
         if identity(url) not in entries:
             return False
-        same = self.trees.in_wanted_language(url)
-        return same is None or identity(same) not in entries
+        return entries.keys().isdisjoint(map(identity, self.trees.in_wanted_language(url)))
 
     def allowed(self, url: str) -> bool:
         """Say whether the page is in scope."""

@@ -299,14 +299,15 @@ class Trees:
                 return axis, segment
         return None
 
-    def in_wanted_language(self, url: str) -> str | None:
-        """Return the address that a page of an unwanted language has in the wanted one; else None."""
+    def in_wanted_language(self, url: str) -> list[str]:
+        """Return the addresses that a page of an unwanted language may have in the wanted one."""
         if same := self._on_start_host(url):
-            return same
+            return [same]
         found = ((axis, segment) for axis, segment, _ in self._unwanted(url))
         segment = next((segment for axis, segment in found if axis == "language"), None)
         home, _ = self._home.get("language", (None, ""))
-        return replaced(url, segment, home) if segment is not None else None
+        homes = {home, self.language or home}
+        return [replaced(url, segment, one) for one in homes] if segment is not None else []
 
     def learn_translations(
         self, url: str, language: str | None, translations: Mapping[str, str]

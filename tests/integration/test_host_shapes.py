@@ -335,6 +335,20 @@ def test_pages_in_another_language_below_the_stamp_of_a_template(serve, run_craw
     assert {both[path]["language"] for path in german} <= {"de", "de-DE"}
 
 
+def test_sections_of_llms_txt_in_another_language_are_left_out(serve, run_crawl):
+    pages = {}
+    listed = "# Site\n"
+    for tag in ("en", "zh"):
+        listed += f"\n## {tag}\n\n"
+        for name in NAMES:
+            made = page(f"{name} {tag}").replace("<html", f'<html lang="{tag}"', 1)
+            pages[f"/{tag}/{name}"] = made
+            listed += f"- [x](/{tag}/{name})\n"
+    site = serve({"/": html("Home", "<p>Home.</p>"), "/llms.txt": listed, **pages})
+    found = run_crawl(f"{site.url}/", arguments={"language": "en"}).by_path(site.url)
+    assert set(found) == {"/", *(path for path in pages if path.startswith("/en/"))}
+
+
 @pytest.mark.parametrize("are_copies", [True, False], ids=["translations", "sections"])
 def test_llms_files_of_other_languages_are_left_out_and_sections_named_alike_are_not(
     serve, run_crawl, are_copies

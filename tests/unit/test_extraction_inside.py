@@ -471,10 +471,6 @@ PICTURES = {
         "<div><iframe src='https://films.example.org/embed/1' title='Lids'></iframe></div>",
         "[Lids](https://films.example.org/embed/1)",
     ),
-    "a film of the site": (
-        "<video src=/lid.mp4></video><p>a</p>",
-        "[Video](https://docs.example.com/lid.mp4)\n\na",
-    ),
 }
 
 

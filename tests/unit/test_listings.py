@@ -42,6 +42,10 @@ LISTED = {
     ),
     "Docusaurus, archive": (page(f"<ul>{ENTRIES}</ul>{PROSE}", "blog-archive-page"), "/x"),
     "WordPress, category": (page(TEASERS, body_class="archive category category-news"), "/x"),
+    "a directory, as web servers list it": (
+        b"<title>Index of /d/</title><h1>Index of /d/</h1><pre><a href='a.html'>a</a> 10:00 1K</pre>",
+        "/d/",
+    ),
     "MediaWiki, category": (page(f"<ul>{ENTRIES}</ul>", body_class="mediawiki ltr ns-14"), "/x"),
     "Sphinx, index": (
         page("<table class='indextable genindextable'><tr><td><a href='a.html'>a</a></table>"),

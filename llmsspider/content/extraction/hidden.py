@@ -18,7 +18,6 @@ from llmsspider.content.extraction.tree import (
     NO_PROSE,
     class_names,
     holders,
-    holds,
     inner_text,
     is_within,
     letters,
@@ -262,7 +261,7 @@ def _is_hidden(element: _Element) -> bool:
         return tag == "template" and element.get("shadowrootmode") is None
     style = element.get("style", "")[:MAX_STYLE]
     if (
-        (tag in _FALLBACKS and not holds(element, "source") and not element.get("src"))
+        tag in _FALLBACKS
         or element.get("popover") is not None
         or is_unseen(style, tag not in _REPLACED)
     ):

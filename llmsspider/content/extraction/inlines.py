@@ -557,16 +557,14 @@ def _field(walk: Walk, element: _Element, before: list[str]) -> Piece:
     return [walk.code_block(text, element)] if is_code and text else ""
 
 
-@converts(INLINE_TAGS, "iframe", "video")
+@converts(INLINE_TAGS, "iframe")
 def _film(walk: Walk, element: _Element, before: list[str]) -> str:
-    """Return a link to a film that a page shows."""
-    source = element.find("source")
-    href = element.get("src") or (source is not None and source.get("src")) or ""
-    is_film = (
-        element.tag == "video" or "/embed/" in href or element.get("allowfullscreen") is not None
-    )
+    """Return a link to a film that a page shows in a frame."""
+    href = element.get("src", "")
+    is_film = "/embed/" in href or element.get("allowfullscreen") is not None
     text = collapsed(element.get("title") or "Video")
-    return _link(walk, href, walk.format.text(text), text) if href and is_film else ""
+    is_shown = is_film and href and not walk.in_link
+    return _link(walk, href, walk.format.text(text), text) if is_shown else ""
 
 
 converts(INLINE_TAGS, "br")(lambda walk, element, before: "\n")

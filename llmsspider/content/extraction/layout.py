@@ -74,9 +74,9 @@ def _clear_lines(main: _Element, source: Source) -> None:
         if not len(element) and _LOADING.fullmatch(element.text or ""):
             empty(element)
     if any(word in source.lowered for word in _SAY_NOTHING):
-        for element in list(main.iter("div", "p", "span", "li")):
-            if _is_of_page(element):
-                empty(element)
+        lines = list(filter(_is_of_page, main.iter("div", "p", "span", "li")))
+        for line in lines if len(lines) <= _MAX_LINES_OF_PAGE else ():
+            empty(line)
     for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
         begins = _HERE.match("".join(islice(element.itertext(), 4)))
         if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
@@ -155,12 +155,14 @@ _SAY_NOTHING = [
 ]
 _OF_PAGE = re.compile(
     r"\W*(?:(?:written by \w[^.!?]{0,40}\s)?(?:(?:page|article|was) ){0,2}(?:last )?"
-    r"(?:updated|modified|edited)\b[^.!?]{0,30}\b(?:\d{4}|ago)\b[^.!?]{0,30}"
+    r"(?:updated|modified|edited)\b(?! by)[^.!?]{0,30}\b(?:\d{4}|ago)\b[^.!?]{0,30}"
     r"|(?:reading time\W{0,3})?\d{1,3}[ -]min(?:ute)?s? (?:to )?read"
     r"|(?:was|is|did|do) (?:this|you)\b[^.?!]{0,40}\b(?:helpful|useful)\W{0,3}(?:(?:yes|no)\W*){0,2})\W*",
     re.IGNORECASE | re.ASCII,
 )
 """The whole of a line that says when the page was changed, how long it takes, or asks of its use."""
+_MAX_LINES_OF_PAGE = 6
+"""Number of such lines, those inside each other counted, up to which they are not of entries."""
 _MAX_LINES = 5_000
 """Number of lines of code that are counted beside it."""
 _MARK = b"you are here"

@@ -72,6 +72,8 @@ _MADE = (
 """Addresses that generators give to source code, and to indexes with descriptions of their own;
 what pages hold.
 """
+_DIRECTORY = re.compile(r"(?:index of|directory listing for) /", re.IGNORECASE)
+"""How the titles of directories begin that servers list."""
 _GENERATED = XPath("boolean(.//table[contains(@class, 'indextable')])")
 _PRINTED = frozenset({"print", "_print", "print_page"})
 """Names of pages that hold all others of a book or section (mdBook, Docsy, mkdocs-print-site)."""
@@ -98,6 +100,8 @@ def listing_of(
 
     `meta.lists_only` is known.
     """
+    if _DIRECTORY.match(meta.title or ""):
+        return "a directory of files (web server)"
     path = urlsplit(joiner.page).path
     for made, mark, why in _MADE:
         if made.search(path) and mark in source.body:

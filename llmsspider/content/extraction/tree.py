@@ -123,7 +123,7 @@ def flow_of(tag: str, classes: str | None) -> Flow:
 
 
 _NAVIGATION = re.compile(
-    r"(?:^|[-_\s])(?<!with-)(?<!has-)(?<!no-)(nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
+    r"(?:^|[-_\s])(?<!with-)(nav(?:bar|igate|igation)?|menu|sidebar|topbar|footer|breadcrumbs?|cookies?|"
     r"banner|toc(?![-_])|promo|share|related|comments?(?!-\d)|author|signature|disclaimer|popup|"
     r"reviews|notices?|tooltip|byline|social|consent|"
     r"modal|newsletter|subscribe|pagination)(?:$|[-_\s])",
