@@ -161,7 +161,7 @@ def test_what_a_rendered_page_says_of_itself_is_judged(serve, run_crawl):
     )
     script = f"""
         const draw = () => {{
-          const text = {pages}[location.hash] ?? '<p>404 Sorry, the handbook has no such page.</p>';
+          const text = {pages}[location.hash] ?? '<p>Cette page manque au manuel.</p>';
           app.innerHTML = `<nav>{links}</nav><main>${{text}}</main>`;
         }};
         addEventListener('hashchange', draw);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from llmsspider.crawler.learn.base import End
 from llmsspider.crawler.learn.shells import MAX_UNPROVEN, MIN_SAME, SAMPLE_EVERY, Shells
 
@@ -45,17 +47,34 @@ def test_a_host_with_several_shells_has_none():
 def test_what_a_host_draws_for_nothing_is_asked_for_once_and_known_in_the_next_run():
     first = Shells(trusted=True)
     first.learn(PAGE, b"same")
-    assert not first.asks_for_nothing("https://honest.com/")
+    assert first.nowhere("https://honest.com/") is None
     first.learn_false(PAGE)
     other = Shells(trusted=True)
     other.learn_false(PAGE)
-    assert not other.asks_for_nothing(PAGE), "it has no shell"
-    assert [first.asks_for_nothing(PAGE) for _ in range(2)] == [True, False]
+    assert other.nowhere(PAGE) is None, "it has no shell"
+    assert [first.nowhere(PAGE) for _ in range(2)] == ["https://e.com/llms.txt", None]
     assert first.texts_of_nothing(PAGE) == set()
     first.learn_nothing(PAGE, "hash")
     later = second_run(first)
     assert later.texts_of_nothing(PAGE) == first.texts_of_nothing(PAGE) == {"hash"}
-    assert not later.asks_for_nothing(PAGE), "no such address was seen in this crawl"
+    assert later.nowhere(PAGE) is None, "no such address was seen in this crawl"
+
+
+@pytest.mark.parametrize(
+    ("route", "nowhere"),
+    [
+        ("#/a/b", "#/llms.txt"),
+        ("#!/a", "#!/llms.txt"),
+        ("#!a", "#!llms.txt"),
+        ("#a:~:", "#llms.txt:~:"),
+    ],
+)
+def test_a_page_of_routes_is_asked_for_one_that_it_does_not_have(route, nowhere):
+    shells = Shells(trusted=True)
+    assert [shells.nowhere(f"{PAGE}{route}") for _ in range(2)] == [f"{PAGE}{nowhere}", None]
+    shells.learn_nothing(f"{PAGE}{nowhere}", "hash")
+    assert shells.texts_of_nothing(f"{PAGE}{route}") == {"hash"}
+    assert shells.texts_of_nothing(PAGE) == set()
 
 
 def several(*, trusted: bool = True) -> Shells:

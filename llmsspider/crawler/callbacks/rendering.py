@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urljoin
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -19,6 +18,7 @@ from llmsspider.crawler.callbacks.api_pages import ApiPages, without_validators
 from llmsspider.crawler.callbacks.half_drawn import HalfDrawnPages
 from llmsspider.crawler.learn.drawn import Drawn
 from llmsspider.crawler.pages import (
+    MAX_MISSING_CHARACTERS,
     PageResponse,
     PageResult,
     Read,
@@ -86,9 +86,6 @@ MIN_ROUTES = 2
 """Least number of links to routes (`#/name`) that makes the routes of a page pages; fewer are
 places on the page.
 """
-
-NOWHERE = "/llms.txt"
-"""An address for which a server that answers everything with its shell sends that, too."""
 
 FILE_SECS = 10.0
 """Time a file that a page was drawn from is given; the page is rendered where it takes longer."""
@@ -401,19 +398,20 @@ class Renderer(UsesRun):
 
     async def _learn_nothing(self, request: Request, answered: PageResponse) -> None:
         """Learn what scripts draw for an address that the site does not have, where the server
-        answers with the shell for it: once a crawl.
+        answers with the shell for it, and for a route: once a crawl.
         """
         shells = self.learned.shells
         async with self._nothing:  # others wait for what the first one learns
-            if shells.asks_for_nothing(answered.page_url):
-                nowhere = urljoin(answered.page_url, NOWHERE)
-                absent = replace(answered, page_url=nowhere, fetched_url=nowhere)
+            nowhere = shells.nowhere(request.url)
+            if nowhere is not None:
+                absent = replace(answered, page_url=nowhere, fetched_url=split_route(nowhere)[0])
                 with suppress(BrowserUnavailableError, RenderingError, ConversionError):
                     rendering = await self._browse(request.replace(url=nowhere), absent)
-                    page = (await self._read_rendered(rendering.page)).page
-                    if page.markdown and rendering.lacks is None:
-                        shells.learn_nothing(nowhere, content_hash(page.markdown))
-        self.site.soft404_hashes |= shells.texts_of_nothing(answered.page_url)
+                    text = (await self._read_rendered(rendering.page)).page.markdown
+                    is_there = rendering.page.fetched_url == nowhere and rendering.lacks is None
+                    if is_there and 0 < len(text) < MAX_MISSING_CHARACTERS:
+                        shells.learn_nothing(nowhere, content_hash(text))
+        self.site.soft404_hashes |= shells.texts_of_nothing(request.url)
 
     async def _browse(self, request: Request, answered: PageResponse) -> Rendering:
         """Return a page as the browser rendered it. Raises `RenderingError` where it did not."""

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from typing import Any
+from urllib.parse import urljoin
 
 from llmsspider.crawler.learn.base import End, Learner
-from llmsspider.web.urls import host, split_route
+from llmsspider.web.urls import ANCHOR_ROUTE, host, split_route
 
 MIN_SAME = 3
 """Answers of a host with the same HTML after which the first crawl, too, expects it of others."""
@@ -39,8 +40,8 @@ class Shells(Learner):
             self._before = kept
 
     def keep(self, end: End) -> dict[str, str]:
-        """Return the hosts with one shell, and the hash of what is drawn for an address that they
-        do not have; empty where it is not known.
+        """Return the hosts with one shell, and pages with routes; and the hash of what is drawn for
+        an address that they do not have, empty where it is not known.
         """
         known = dict.fromkeys(self._now, "") | self._before | self._nothing
         several = {place for place, body in self._now.items() if body is None}
@@ -61,23 +62,28 @@ class Shells(Learner):
         """Learn that the start page came in place of a file: so does it for all that is not there."""
         self._false[host(url)] += 1
 
-    def asks_for_nothing(self, url: str) -> bool:
-        """Say whether to see what is drawn for an address that the host of a page does not have:
-        once, where such an address had the shell.
+    def nowhere(self, url: str) -> str | None:
+        """Return an address that the site of a page does not have, or the page of a route; None
+        where what is drawn for it was seen in this crawl, or the server may answer otherwise.
         """
-        place = host(url)
-        is_first = place not in self._asked and self._false[place] > 0
+        place = _place(url)
+        is_first = place not in self._asked
         self._asked.add(place)
-        return is_first and self._now.get(place) is not None
+        page, route = split_route(url)
+        if is_first and route:
+            end = ANCHOR_ROUTE if route.endswith(ANCHOR_ROUTE) else ""
+            return f"{page}{route[: -len(route.lstrip('#!/'))]}llms.txt{end}"
+        has_shell = self._false[place] > 0 and self._now.get(place) is not None
+        return urljoin(url, "/llms.txt") if is_first and has_shell else None
 
-    def learn_nothing(self, url: str, text: str) -> None:
-        """Learn the hash of what is drawn for an address that the host does not have."""
-        self._nothing[host(url)] = text
+    def learn_nothing(self, nowhere: str, text: str) -> None:
+        """Learn the hash of what is drawn for an address that a site does not have."""
+        self._nothing[_place(nowhere)] = text
 
     def texts_of_nothing(self, url: str) -> set[str]:
-        """Return the hash of what is drawn for an address that the host of a page does not have."""
+        """Return the hash of what is drawn for an address that the site of a page does not have."""
         known = self._before | self._nothing
-        return {known.get(host(url), "")} - {""}
+        return {known.get(_place(url), "")} - {""}
 
     def learn_drawn(self, url: str, *, is_proven: bool) -> None:
         """Learn whether a page that was expected to have the shell showed something of its own."""
@@ -108,3 +114,9 @@ class Shells(Learner):
         is_sample = self._expected[place] % SAMPLE_EVERY == 0
         self._expected[place] += 1
         return None if is_sample else self._now[place]
+
+
+def _place(url: str) -> str:
+    """Return what has one program: the page of a route, or the host."""
+    page, route = split_route(url)
+    return f"{page}#" if route else host(url)
