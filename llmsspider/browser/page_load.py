@@ -405,7 +405,7 @@ MAX_ROUNDS = 12
 MAX_ASKED = 20
 """Maximum number of them at a time."""
 
-OPEN_SECS = 15.0
+OPEN_SECS = 25.0
 """Time after which no more of them are asked for."""
 
 MAX_FRAMES = 4
