@@ -39,10 +39,12 @@ BUSY_SECS = 5.0
 ANSWER_SECS = 5.0
 AWAY_SECS = 30.0
 """How long PostgreSQL may take to answer, and how long it is left alone where it did not."""
+SLOW_SECS = 1.0
+"""An answer that takes longer comes late: its turn may be that of another machine by now."""
 
 UNCERTAIN = 2
 """So many times the distance is kept while PostgreSQL does not answer, and for as long after it did
-again: it may be slow, or away from this machine alone, and another machine goes on.
+again, or was slow: it may be away from this machine alone, and another machine goes on.
 """
 
 _TABLE = "CREATE TABLE IF NOT EXISTS turns (host TEXT PRIMARY KEY, next REAL NOT NULL)"
@@ -179,9 +181,12 @@ class SharedTurns:
                 return None
             spans = {"distance": distance_secs, "wait": wait_secs, "farthest": FARTHEST_SECS}
             values = {name: timedelta(seconds=secs) for name, secs in spans.items()}
+            began = monotonic()
             asking = asyncio.ensure_future(self._answer(self._url, {"host": host, **values}))
             try:
                 if (await asyncio.wait([asking], timeout=ANSWER_SECS))[0]:
+                    if monotonic() - began > SLOW_SECS:
+                        self._away_until = monotonic()
                     return asking.result()
                 raise StoreError(f"no answer in {ANSWER_SECS:g} s")
             except StoreError as error:

@@ -170,6 +170,19 @@ def test_a_slow_database_never_makes_a_machine_faster(tmp_path, postgresql_url, 
     asyncio.run(scenario())
 
 
+def test_while_answers_are_late_the_slower_pace_holds(tmp_path, postgresql_url, monkeypatch):
+    monkeypatch.setattr(turns, "SLOW_SECS", -1.0)
+
+    async def scenario() -> None:
+        one = SharedTurns(Turns(tmp_path / "turns.sqlite"), postgresql_url)
+        first, second, third = [await one.reserve("e.com", 100, monotonic()) for _ in range(3)]
+        assert second >= first + 95
+        assert third >= second + 195
+        await one.close()
+
+    asyncio.run(scenario())
+
+
 def test_while_a_database_is_slow_two_machines_send_no_more_than_one_should(tmp_path, monkeypatch):
     """Each keeps twice the distance on its own clock, so that both together keep that of the host."""
     monkeypatch.setattr(turns, "ANSWER_SECS", 0.1)
