@@ -243,6 +243,8 @@ class Suspects:
             return
         if suspect.rewriting is not None:
             self.overwrites.see(suspect.rewriting)
+        if suspect.cut:
+            return
         same = self._texts.setdefault(suspect.text, _SameText())
         same.before.add(suspect.before)
         same.bare |= suspect.bare

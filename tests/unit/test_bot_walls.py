@@ -17,6 +17,7 @@ from llmsspider.crawler.bot_walls import (
     own_evidence,
     wall_fingerprint,
 )
+from llmsspider.crawler.overwrites import rewriting
 from llmsspider.crawler.pages import breaks_off
 from llmsspider.crawler.source_memory import Doubts
 
@@ -72,6 +73,14 @@ def test_the_same_text_on_three_pages_that_differed_in_any_order():
     for order in itertools.permutations(answers):
         assert verdicts(list(order)) == expected
     assert set(verdicts([suspect(1), suspect(2)]).values()) == {None}
+
+
+def test_pages_that_break_off_speak_against_one_that_ends_with_a_line():
+    half = rewriting(b"a", LONG, "A word of the page.")
+    cut = suspect(1, cut=True, rewriting=half)
+    whole = suspect(2, "less", rewriting=half._replace(key=b"b"))
+    assert verdicts([whole]) == {b"\2": None}
+    assert verdicts([cut, whole]) == {b"\1": "network", b"\2": "http"}
 
 
 def test_pages_that_were_the_same_before_say_nothing():

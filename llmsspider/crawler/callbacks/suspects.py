@@ -39,8 +39,8 @@ class SuspectAnswers(UsesRun):
         without suspicion.
         """
         suspect = self.of(record, answer.body)
-        if suspect is None or suspect.cut:
-            return suspect
+        if suspect is None:
+            return None
         suspect.start = bool(info(request).get("start"))
         start = self.site.discovery.start if self.site.discovery is not None else None
         led = suspect.start and start is not None and start.url != start.final_url
