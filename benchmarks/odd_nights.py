@@ -14,6 +14,7 @@ import argparse
 import gzip
 import json
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -178,6 +179,35 @@ def lorem(number: int) -> str:
     return "\n\n".join(" ".join(chance.sample(LATIN, 30)) for _ in range(4))
 
 
+def without(number: int, *marks: str) -> Text:
+    """Return a page without its blocks that begin so."""
+    said = page(number)
+    return said._replace(
+        body="\n\n".join(block for block in said.body.split("\n\n") if not block.startswith(marks))
+    )
+
+
+def beginning(number: int, then: str) -> Text:
+    """Return the first words of a page, and what stands there in place of the rest."""
+    return page(number)._replace(body=" ".join(page(number).body.split()[:15]) + then)
+
+
+def filled(number: int, value: str) -> Text:
+    """Return a page in which words that a template fills in are `value`."""
+    said = re.sub(r"\b(?:value|option|name|path|file|number|string)\b", value, page(number).body)
+    return page(number)._replace(body=said)
+
+
+def above(number: int, line: str) -> Text:
+    return page(number)._replace(body=f"{line}\n\n{page(number).body}")
+
+
+def as_text(number: int) -> Text:
+    """Return a page whose markup is shown."""
+    shown = as_html(page(number), "").partition("<main>")[2].partition("</main>")[0]
+    return page(number)._replace(body=shown)
+
+
 FAULTS: dict[str, Callable[[int], Text]] = {
     "wall, navigation kept": lambda n: Text("One moment", f"{WALL}\n\nTicket {ticket(n)}."),
     "wall, alone": lambda n: Text("One moment", f"{WALL}\n\nTicket {ticket(n)}.", nav=False),
@@ -224,6 +254,18 @@ FAULTS: dict[str, Callable[[int], Text]] = {
     "wrongly decoded": wrongly_decoded,
     "letters that are question marks": without_letters,
     "gzip that does not say so": lambda n: page(n)._replace(sent=gzip.compress),
+    "no code": lambda n: without(n, "```"),
+    "no headings": lambda n: without(n, "## "),
+    "headings and code alone": lambda n: Text(page(n).title, "\n\n".join(re.findall(r"^## .*|```[^`]*```", page(n).body, re.MULTILINE))),
+    "a summary": lambda n: beginning(n, "… Read more"),
+    "subscribe to read on": lambda n: beginning(n, "\n\nSubscribe to read on. Plans begin at 9 a month.\n\nSubscribe"),
+    "said twice": lambda n: page(n)._replace(body=f"{page(n).body}\n\n{page(n).body}"),
+    "shown as text": as_text,
+    "values not filled in": lambda n: filled(n, "{{ value }}"),
+    "values undefined": lambda n: filled(n, "undefined"),
+    "a warning above": lambda n: above(n, f'Warning: Undefined array key "id" in /srv/page.php on line {n}'),
+    "an error above": lambda n: above(n, f"Liquid error (line {n}): internal"),
+    "a banner above": lambda n: above(n, "This is the staging host of our documentation. Nothing here is final."),
     "half of the bytes": lambda n: page(n)._replace(sent=lambda body: body[: len(body) // 2]),
 }  # fmt: skip
 FORMS = ("sitemap", "links", "llms.txt", "llms-full", "negotiated", "client")

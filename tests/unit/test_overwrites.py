@@ -13,6 +13,7 @@ from llmsspider.crawler.overwrites import (
     ODD_SHARE,
     REWRITTEN_SHARE,
     Overwrites,
+    Rewriting,
     resemblance,
     rewriting,
     shingles,
@@ -297,6 +298,54 @@ def test_a_fifth_of_the_words_is_another_page():
     made = rewriting(b"a", "one two three four five six seven", "one two three 8 9 10 11", "Apes")
     assert made is not None
     assert made.is_gone
+
+
+def numbered(name: str, begin: int, end: int) -> str:
+    return " ".join(f"{name}{number}" for number in range(begin, end))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_odd"),
+    [
+        (numbered("a", 0, 12), f"{numbered('a', 0, 8)} {numbered('b', 0, 9)}", None),
+        (numbered("a", 0, 12), f"{numbered('a', 0, 7)} {numbered('b', 0, 9)}", False),
+        (numbered("a", 0, 30), f"{numbered('a', 0, 10)} {numbered('b', 0, 2)}", True),
+        (numbered("a", 0, 30), f"{numbered('a', 0, 10)} {numbered('b', 0, 3)}", False),
+        (
+            f"a b c d {SPELLED} {numbered('a', 0, 3)}",
+            f"a b c d {numbered('b', 0, 12)}",
+            False,
+        ),
+        ("Ten chars " + 18 * "more ", "Ten chars \n\nWe are sorry.\n", True),
+        ("Ten chars " + 19 * "more ", "Ten chars \n\nWe are sorry.\n", False),
+        (
+            f"Begin here, {numbered('a', 0, 12)}",
+            f"Begin here,\n\n{numbered('a', 0, 5)} {numbered('b', 0, 6)}\n",
+            True,
+        ),
+        (
+            f"Begin here, {numbered('a', 0, 12)}",
+            f"Begin here,\n\n{numbered('a', 0, 6)} {numbered('b', 0, 6)}\n",
+            False,
+        ),
+    ],
+    ids=["three fifths are kept", "fewer", "a fifth is new", "more", "a fifth is kept", "a tenth", "less", "three tenths", "more"],
+)  # fmt: skip
+def test_the_shares_of_a_rewritten_page(before, now, is_odd):
+    made = rewriting(b"a", before, now)
+    assert (None if made is None else made.is_odd) is is_odd
+
+
+@pytest.mark.parametrize(("new", "kind"), [({2, 3, 4}, "alike"), ({3, 4, 5}, None)])
+def test_pages_are_alike_by_half_of_what_is_new(new, kind):
+    overwrites = Overwrites()
+    pages = [
+        Rewriting(b"a", frozenset({7}), frozenset({1, 2, 3}), is_odd=False, is_gone=False),
+        Rewriting(b"b", frozenset({8}), frozenset(new), is_odd=False, is_gone=False),
+    ]
+    for each in pages:
+        overwrites.see(each)
+    assert [overwrites.of(each, 100) for each in pages] == [kind] * 2
 
 
 def test_a_title_that_is_no_heading_counts():
