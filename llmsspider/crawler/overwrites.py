@@ -34,6 +34,9 @@ _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritt
 _GONE = 0.2  # share up to which it is another page
 _NEW = 0.2  # share of its shingles up to which a text says nothing new
 _TWICE = 1.8  # times as many words as before, where they are said again
+_STUB = (
+    60  # shingles below which a page that has more than twice as many now, and links, was a stub
+)
 _BROKEN = 0.1  # share of the text before that is as it was, where it breaks off then
 _SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
@@ -132,7 +135,9 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}
     lost = sum(heading not in now for heading in headings)
-    is_other = lost > 0 and kept <= _GONE
+    has_grown = len(new) > 2 * len(old) and now.count("](") > before.count("](")
+    was_stub = len(old) < _STUB and has_grown
+    is_other = lost > 0 and kept <= _GONE and not was_stub
     is_odd = says_nothing_new or is_broken or (is_other and 2 * lost >= len(headings))
     is_gone = is_other and lost == len(headings)
     said = set() if says_nothing_new else added

@@ -172,6 +172,8 @@ TABLE = "| a | b |\n|---|:-:|\n| one |  |\n"
         (f"# A\n\n## Cee\n\n## Ef\n\n{A}", f"# A\n\n## Cee\n\n## Gi\n\n{B}", ""),
         (f"# A\n\n{A}", f"# Bee\n\n{prose('b', 400)}", "gone"),
         (f"# A\n\n{prose('a', 50)}", f"# Bee\n\n{B}", "gone"),
+        (f"# A\n\n{prose('a', 50)}", f"# Bee\n\n{B} [Cee](/c)", ""),
+        (f"# A\n\n{prose('a', 50)} [Cee](/c)", f"# Bee\n\n{B} [Cee](/c)", "gone"),
         ("# A\n\nSoon.", f"# A\n\n{B}", ""),
         ("", f"# A\n\n{B}", ""),
         ("", "", None),
@@ -200,7 +202,7 @@ TABLE = "| a | b |\n|---|:-:|\n| one |  |\n"
         (f"# A\n\n{A} undefined", f"# A\n\n{A} undefined {{{{ a }}}} undefined", None),
     ],
     ids=[
-        "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "short", "stub", "empty",
+        "longer", "shorter", "half", "body", "all", "much of it", "half of its headings", "a third", "grown", "short", "stub", "as many links", "short with its title", "empty",
         "nothing", "end", "hardly anything new", "something new", "twice", "much of it twice", "much more", "no code",
         "empty code", "other code", "no table", "empty table", "another row", "no headings", "another level", "no title",
         "a warning", "an error", "of errors", "another error", "undefined values", "values not filled in", "two of them",
@@ -302,6 +304,17 @@ def test_a_fifth_of_the_words_is_another_page():
 
 def numbered(name: str, begin: int, end: int) -> str:
     return " ".join(f"{name}{number}" for number in range(begin, end))
+
+
+@pytest.mark.parametrize(
+    ("words", "more", "is_gone"),
+    [(61, 200, False), (62, 200, True), (12, 21, True), (12, 22, False)],
+)
+def test_a_stub_has_few_words_and_its_page_more_than_twice_as_many(words, more, is_gone):
+    now = f"{numbered('b', 0, more - 1)} [more](/x)"
+    made = rewriting(b"a", numbered("a", 0, words), now, "Apes")
+    assert made is not None
+    assert made.is_gone is is_gone
 
 
 @pytest.mark.parametrize(
