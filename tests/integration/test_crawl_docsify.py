@@ -44,6 +44,13 @@ ROUTES = {
 }
 
 
+def test_they_are_not_rendered_where_all_html_is(serve, run_crawl):
+    outcome = run_crawl(f"{serve(SITE).url}/docs/", arguments={"render": "always"})
+    documents = outcome.documents
+    assert len(documents) == len(ROUTES)
+    assert {document["origin"] for document in documents} == {"markdown"}
+
+
 def test_the_files_are_documents_under_their_routes(serve, run_crawl):
     """A recrawl asks for the same; a sidebar that cannot be read leaves the run incomplete."""
     site = serve(SITE)

@@ -42,7 +42,6 @@ from llmsspider.crawler.parts import (
     Addresses,
     Bounds,
     Config,
-    DocsArguments,
     KnownPages,
     Learners,
     Ledger,
@@ -86,7 +85,6 @@ class Pages(UsesRun):
     """
 
     addresses: Addresses
-    arguments: DocsArguments
     bounds: Bounds
     config: Config
     documents: Documents
@@ -171,7 +169,7 @@ class Pages(UsesRun):
         if split_route(url)[1] and self.site.file_sites.docsify_of(url) is not None:
             why = "HTML in place of its Markdown file"
             return self.documents.failed(request, "not_found", why, answer.status)
-        if site is None or self.arguments.render == "always" or info(request).get("alternate"):
+        if site is None or info(request).get("alternate"):
             return None
         return self.requests.markdown_of(site.file_of(answer.page_url), request, [])
 
