@@ -392,9 +392,9 @@ MAX_LINK_TEXT = 120
 their texts.
 """
 
-WORDS_OF = "words (rowid, title, headings, body, parts)"
+WORDS_OF = "words (rowid, text)"
 SEPARATOR = "\x1f"  # between the headings of a passage
-VERSION = 9  # of the tables and of what is written into them
+VERSION = 10  # of the tables and of what is written into them
 
 TABLES = """
 -- seq: of the last change that is indexed; run: the last one whose titles and notes are; next_id: of a page or passage,
@@ -415,7 +415,7 @@ CREATE INDEX link_page ON link (page);
 CREATE INDEX link_url ON link (url);
 -- a row for each page, with its hints, and for each passage
 CREATE VIRTUAL TABLE words USING fts5(
-    title, headings, body, parts, content='', tokenize='porter unicode61 remove_diacritics 2'
+    text, content='', tokenize='porter unicode61 remove_diacritics 2'
 );
 -- segments merged at once: with the default of 4 the same words are written twice as often
 INSERT INTO words (words, rank) VALUES ('automerge', 16);
@@ -459,13 +459,13 @@ def _add(connection: sqlite3.Connection, pages: Sequence[LinkedPage], next_id: i
         title, hints = outline_of(record)
         every = "\n".join(dict.fromkeys(heading for one in found for heading in one.heading_path))
         ids = (number, record.key, bytes.fromhex(record.content_hash or ""), record.id, record.url)
-        parts = word_parts(f"{title}\n{hints}\n{every}")
+        outline = "\n".join((title, hints, every))
         _insert(connection, "page", [(*ids, len(found), title, hints)])
-        _insert(connection, WORDS_OF, [(number, title, hints, every, parts)])
+        _insert(connection, WORDS_OF, [(number, f"{outline}\n{word_parts(outline)}")])
         own = ((number, record.url, part, text, 1) for text, part in heading_ids or ())
         of_links = [*_links(number, links), *islice(own, MAX_PAGE_PASSAGES)]
         _insert(connection, "link", of_links)
-        _add_passages(connection, number, title, content, found)
+        _add_passages(connection, number, content, found)
     return next_id
 
 
@@ -477,22 +477,16 @@ def _links(number: int, links: Iterable[Sequence[str]]) -> Iterator[tuple[Any, .
 
 
 def _add_passages(
-    connection: sqlite3.Connection, page: int, title: str, content: str, found: Sequence[Span]
+    connection: sqlite3.Connection, page: int, content: str, found: Sequence[Span]
 ) -> None:
     """Insert the passages of a page; their numbers follow its own."""
     rows = []
     of_words = []
-    title_parts = word_parts(title)
-    path: tuple[str, ...] = ()
-    headings = below = ""
     for number, one in enumerate(found, page + 1):
-        if one.heading_path is not path:  # the passages of a section share theirs
-            path = one.heading_path
-            headings = SEPARATOR.join(path)
-            below = "\n".join([heading for heading in path if heading != title])
+        headings = SEPARATOR.join(one.heading_path)
         text = content[one.start : one.end]
         rows.append((number, page, one.start, one.end, headings, digest_of(text)))
-        of_words.append((number, title, below, text, f"{title_parts} {word_parts(text)}"))
+        of_words.append((number, f"{headings}\n{text}\n{word_parts(text)}"))
     _insert(connection, "passage", rows)
     _insert(connection, WORDS_OF, of_words)
 

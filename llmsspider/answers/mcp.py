@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import multiprocessing
 import os
 import signal
@@ -149,6 +150,7 @@ _library: Library | None = None  # of this process
 def _begin(open_library: Callable[[], Library]) -> None:
     global _library  # noqa: PLW0603
     _library = open_library()
+    gc.set_threshold(200_000, 20, 50)  # garbage is looked for as often as in a crawl
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     atexit.register(os._exit, 0)  # what was only read needs no clearing up
     Thread(target=_end_with_the_server, daemon=True).start()

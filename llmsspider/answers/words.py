@@ -19,7 +19,7 @@ from llmsspider.content.markdown.chunks import Span, split
 # Words of documentation: identifiers whole and in parts, text without spaces in pairs of
 # characters. The index cuts text at everything that is no letter and no digit, so `LLMS_STORE_URL`
 # is found by each part, and whole as a phrase. What that misses (parts of `useState`, text without
-# spaces) is in a further column, `parts`.
+# spaces) stands behind the text.
 
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Runs of Chinese, Japanese or Korean characters.
@@ -29,8 +29,8 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9]+")
 
 _STOP = """
 a about am an and are as at be but by can could did do does for from had has have how i if in into is it me my no not of
-on or our should such that the their them then there these they this to was we what when where which who why will with
-would you your
+on or our should such that the their them then there these they this to was we what when where which who whole why will
+with would you your
 """
 STOP_WORDS = frozenset(_STOP.split())
 """English words without a topic; a query of nothing else is searched as it stands."""
