@@ -163,6 +163,15 @@ WORDS = {
         "<div><span>42</span><span>kettles</span></div>",
         "42 kettles",
     ),
+    "a share and what it is of": (
+        "<ul><li><b>99.9%</b><span>boiled</span></ul>",
+        "- **99.9%** boiled",
+    ),
+    "a card of a note": ("<div class='notecard note'><p>Hot.</p></div>", "> [!NOTE]\n> Hot."),
+    "a question above faces": (
+        "<div><p>How did this page work for you?</p><button>☺</button></div><p>a</p>",
+        "a",
+    ),
     "two letters behind a number": (
         "<div><span>3</span><span>rd</span></div>",
         "3rd",

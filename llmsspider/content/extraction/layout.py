@@ -3,6 +3,7 @@ text.
 """
 
 import re
+from collections.abc import Iterator
 from itertools import count, islice, takewhile
 from operator import eq
 from urllib.parse import unquote, urlsplit
@@ -74,7 +75,7 @@ def _clear_lines(main: _Element, source: Source) -> None:
         if not len(element) and _LOADING.fullmatch(element.text or ""):
             empty(element)
     if any(word in source.lowered for word in _SAY_NOTHING):
-        lines = list(filter(_is_of_page, main.iter("div", "p", "span", "li")))
+        lines = set(_lines_of_page(main))
         for line in lines if len(lines) <= _MAX_LINES_OF_PAGE else ():
             empty(line)
     for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
@@ -86,12 +87,24 @@ def _clear_lines(main: _Element, source: Source) -> None:
             empty(element)
 
 
+def _lines_of_page(main: _Element) -> Iterator[_Element]:
+    """Yield the outermost elements that say nothing but something of the page."""
+    for element in main.iterdescendants():
+        is_element = isinstance(element.tag, str)  # and no comment
+        begins = element if is_element and _BEGINS.match(element.text or "") else None
+        if begins is None and _BEGINS.match(element.tail or ""):
+            begins = element.getparent()
+        around = () if begins is None else (begins, *begins.iterancestors())
+        inside = takewhile(lambda one: one is not main, around)
+        yield from list(takewhile(_is_of_page, inside))[-1:]
+
+
 def _is_of_page(element: _Element) -> bool:
     """Say whether a line tells when the page was changed, how long it takes, or asks of its use."""
-    begin = " ".join("".join(islice(element.itertext(), 8)).split())
-    if len(begin) > _MAX_WAY or not _OF_PAGE.fullmatch(begin):
+    begin = "".join(islice(element.itertext(), 20))
+    if len(begin) > 5 * _MAX_WAY or element.tag in HEADINGS or _CONTENT(element):
         return False
-    return _OF_PAGE.fullmatch(visible(element)) is not None and not _CONTENT(element)
+    return _OF_PAGE.fullmatch(visible(element)) is not None
 
 
 def _clear_contents(main: _Element, source: Source) -> None:
@@ -151,18 +164,33 @@ _LOADING = re.compile(r"\s*+loading(?:\.\.\.|…)\s*+", re.IGNORECASE)
 """What stands in the place of something that a script is to draw."""
 _SAY_NOTHING = [
     name.encode()
-    for name in ("updated", "modified", "edited", "min read", "reading time", "helpful", "useful")
+    for name in (
+        "updated",
+        "modified",
+        "edited",
+        "min read",
+        "reading time",
+        "helpful",
+        "useful",
+        "this page",
+    )
 ]
 _OF_PAGE = re.compile(
     r"\W*(?:(?:written by \w[^.!?]{0,40}\s)?(?:(?:page|article|was) ){0,2}(?:last )?"
     r"(?:updated|modified|edited)\b(?! by)[^.!?]{0,30}\b(?:\d{4}|ago)\b[^.!?]{0,30}"
     r"|(?:reading time\W{0,3})?\d{1,3}[ -]min(?:ute)?s? (?:to )?read"
+    r"|how (?:did|was|is) this page\b[^.?!]{0,30}\?"
     r"|(?:was|is|did|do) (?:this|you)\b[^.?!]{0,40}\b(?:helpful|useful)\W{0,3}(?:(?:yes|no)\W*){0,2})\W*",
     re.IGNORECASE | re.ASCII,
 )
 """The whole of a line that says when the page was changed, how long it takes, or asks of its use."""
-_MAX_LINES_OF_PAGE = 6
-"""Number of such lines, those inside each other counted, up to which they are not of entries."""
+_BEGINS = re.compile(
+    r"\W*(?:last |page |article |was |updated|modified|edited|written by|reading|\d+[ -]min|how |is |did |do )",
+    re.IGNORECASE | re.ASCII,
+)
+"""How such a line begins."""
+_MAX_LINES_OF_PAGE = 3
+"""Number of such lines up to which they are of the page, and not of entries."""
 _MAX_LINES = 5_000
 """Number of lines of code that are counted beside it."""
 _MARK = b"you are here"

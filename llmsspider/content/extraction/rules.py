@@ -144,7 +144,7 @@ _TYPES = "(?:note|tip|info|important|warning|caution|danger)"
 _ADMONITION = re.compile(
     r"(?:^|\s)(?:(?:theme-|markdown-|starlight-|bd-|md-)?(?:admonition|alert|callout|aside|hint)|admonitionblock|"
     r"custom-block|custom-container|hint-container|notice|message|blockquote-tag|callout-style-\w+|book-hint|confluence-information-macro|hb-callout|nextra-callout|admonition-(?!body|content|title|header|heading|icon)\w+|"
-    r"docs-callout|infobox|note-box|alert-\w+|"
+    r"docs-callout|infobox|note-?(?:box|card)|alert-\w+|"
     rf"[a-z]+-(?:callout|admonition|alert)--?{_TYPES}|[a-z]+-(?:callout|admonition|alert|hint)\s+{_TYPES})(?=\s|$)"
 )
 _BARE_ADMONITION = frozenset(_NAMES["admonitions"])

@@ -48,7 +48,7 @@ _BOXES = XPath(
     "//li//*[not(*)][not(self::input)][@role='checkbox' or contains(@class, 'checkbox-on')"
     " or contains(@class, 'checkbox-off')][not(normalize-space())]"
 )
-_BULLETS = ("•".encode(), "·".encode(), b"\xb7", b"&bull;", b"&middot;", b"&#8226;")
+_BULLETS = ("•".encode(), b"\xb7", b"&bull;")
 _BULLET = re.compile(r"\s*+[•·]\s")
 """How a paragraph begins that is an item of a list."""
 _LEVELS = frozenset("123456")
@@ -78,7 +78,7 @@ def show(root: _Element, body: bytes) -> None:
         _make_headings(root)
     if b"nav-tabs" in body or b"nav-pills" in body:
         _name_tabs(root)
-    if b'role="checkbox"' in body or b"checkbox-o" in body:
+    if b"checkbox" in body:
         _make_boxes(root)
     if any(bullet in body for bullet in _BULLETS):
         _make_lists(root)

@@ -387,7 +387,8 @@ _OF_ITS_OWN = frozenset({*HEADINGS, "dd", "div", "dt", "li", "span", "summary", 
 _LOOKED_AT = 8
 """Number of characters at the ends of two elements that show whether they stand apart."""
 _APART = re.compile(
-    r"(?<!:):\0\w|(?:\A|[^\w.])\d+[+%]?\0[^\W\d_]{3}|(?:\A|\W)[A-Z]{3,7}\0/[\w{]", re.ASCII
+    r"(?<!:):\0\w|(?:\A|[^\w.])\d[\d.,]{0,6}[+%]?\0[^\W\d_]{3}|(?:\A|\W)[A-Z]{3,7}\0/[\w{]",
+    re.ASCII,
 )
 """A label and its value, a number and what it counts, a method of HTTP and its path."""
 
