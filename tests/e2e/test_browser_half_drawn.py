@@ -211,7 +211,7 @@ def test_a_shell_that_all_pages_have_is_downloaded_once_by_later_crawls(serve, r
 
 
 def test_what_a_program_draws_for_what_it_does_not_have_is_no_page(serve, run_crawl):
-    """In any words: an address that the site does not have shows them."""
+    """In any words: an address that the site does not have shows them. Files are not found."""
     nothing = "<h1>Page introuvable</h1><p>La page n'est pas dans ce manuel.</p>"
     links = f"{LINKS} <a href='/three'>3</a> <a href='/nowhere'>x</a>"
     chapters = {path: body * 3 for path, body in CHAPTERS.items()} | {"/three": f"<p>{HERO}</p>"}
@@ -219,7 +219,7 @@ def test_what_a_program_draws_for_what_it_does_not_have_is_no_page(serve, run_cr
     for night, changes in enumerate(("new", "unchanged", "deleted")):
         shown = {path: body for path, body in chapters.items() if path != "/two" or not night}
         draw = f"app.innerHTML = `<nav>{links}</nav><main>${{{json.dumps(shown)}[location.pathname] ?? {json.dumps(nothing)}}}</main>`"
-        site.missing = shell(draw, "<meta charset='utf-8'>")
+        site.pages |= dict.fromkeys([*chapters, "/nowhere"], shell(draw, "<meta charset='utf-8'>"))
         outcome = run_crawl(f"{site.url}/", settings=ONCE)
         found = {path: page["change"] for path, page in outcome.by_path(site.url).items()}
         others = dict.fromkeys(chapters, "unchanged" if night else "new")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llmsspider.crawler.learn.base import End
-from llmsspider.crawler.learn.shells import MAX_UNPROVEN, MIN_SAME, SAMPLE_EVERY, Shells
+from llmsspider.crawler.learn.shells import MAX_UNPROVEN, MIN_SAME, NOWHERE, SAMPLE_EVERY, Shells
 
 PAGE = "https://e.com/guide"
 
@@ -47,26 +47,27 @@ def test_a_host_with_several_shells_has_none():
 def test_what_a_host_draws_for_nothing_is_asked_for_once_and_known_in_the_next_run():
     first = Shells(trusted=True)
     first.learn(PAGE, b"same")
-    assert first.nowhere("https://honest.com/") is None
-    first.learn_false(PAGE)
+    assert first.nowhere(PAGE) is None, "one page has it"
+    first.learn(PAGE, b"same")
     other = Shells(trusted=True)
-    other.learn_false(PAGE)
-    assert other.nowhere(PAGE) is None, "it has no shell"
-    assert [first.nowhere(PAGE) for _ in range(2)] == ["https://e.com/llms.txt", None]
+    other.learn(PAGE, b"one")
+    other.learn(PAGE, b"two")
+    assert other.nowhere(PAGE) is None, "there are several programs"
+    assert [first.nowhere(PAGE) for _ in range(2)] == [f"https://e.com/{NOWHERE}", None]
     assert first.texts_of_nothing(PAGE) == set()
     first.learn_nothing(PAGE, "hash")
     later = second_run(first)
     assert later.texts_of_nothing(PAGE) == first.texts_of_nothing(PAGE) == {"hash"}
-    assert later.nowhere(PAGE) is None, "no such address was seen in this crawl"
+    assert later.nowhere(PAGE) is None, "no page was drawn in this crawl"
 
 
 @pytest.mark.parametrize(
     ("route", "nowhere"),
     [
-        ("#/a/b", "#/llms.txt"),
-        ("#!/a", "#!/llms.txt"),
-        ("#!a", "#!llms.txt"),
-        ("#a:~:", "#llms.txt:~:"),
+        ("#/a/b", f"#/{NOWHERE}"),
+        ("#!/a", f"#!/{NOWHERE}"),
+        ("#!a", f"#!{NOWHERE}"),
+        ("#a:~:", f"#{NOWHERE}:~:"),
     ],
 )
 def test_a_page_of_routes_is_asked_for_one_that_it_does_not_have(route, nowhere):

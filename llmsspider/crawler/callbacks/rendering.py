@@ -397,8 +397,8 @@ class Renderer(UsesRun):
         return replace(await read_page(rendered, self.workers, listed=False), origin="rendered")
 
     async def _learn_nothing(self, request: Request, answered: PageResponse) -> None:
-        """Learn what scripts draw for an address that the site does not have, where the server
-        answers with the shell for it, and for a route: once a crawl.
+        """Learn what scripts draw for an address, or a route, that the site does not have: once a
+        crawl. The server is not asked for it.
         """
         shells = self.learned.shells
         async with self._nothing:  # others wait for what the first one learns

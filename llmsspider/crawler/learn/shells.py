@@ -13,6 +13,9 @@ MIN_SAME = 3
 SAMPLE_EVERY = 10
 """Of so many pages that are expected to have it, one is downloaded nevertheless."""
 
+NOWHERE = "no-such-page-here"
+"""Name of a page that no site has."""
+
 MAX_UNPROVEN = 3
 """Consecutive pages that showed nothing of their own with it, after which it is expected no more."""
 
@@ -64,17 +67,18 @@ class Shells(Learner):
 
     def nowhere(self, url: str) -> str | None:
         """Return an address that the site of a page does not have, or the page of a route; None
-        where what is drawn for it was seen in this crawl, or the server may answer otherwise.
+        where what is drawn for it was seen in this crawl, or not several pages have one program.
         """
         place = _place(url)
-        is_first = place not in self._asked
-        self._asked.add(place)
         page, route = split_route(url)
-        if is_first and route:
-            end = ANCHOR_ROUTE if route.endswith(ANCHOR_ROUTE) else ""
-            return f"{page}{route[: -len(route.lstrip('#!/'))]}llms.txt{end}"
-        has_shell = self._false[place] > 0 and self._now.get(place) is not None
-        return urljoin(url, "/llms.txt") if is_first and has_shell else None
+        is_of_several = self._same[place] > 1 and self._now[place] is not None
+        if place in self._asked or not (route or is_of_several):
+            return None
+        self._asked.add(place)
+        if not route:
+            return urljoin(url, f"/{NOWHERE}")
+        end = ANCHOR_ROUTE if route.endswith(ANCHOR_ROUTE) else ""
+        return f"{page}{route[: -len(route.lstrip('#!/'))]}{NOWHERE}{end}"
 
     def learn_nothing(self, nowhere: str, text: str) -> None:
         """Learn the hash of what is drawn for an address that a site does not have."""
