@@ -34,9 +34,7 @@ _KEPT = 0.6  # share of its shingles from which on a page is edited, not rewritt
 _GONE = 0.2  # share up to which it is another page
 _NEW = 0.2  # share of its shingles up to which a text says nothing new
 _TWICE = 1.8  # times as many words as before, where they are said again
-_STUB = (
-    60  # shingles below which a page that has more than twice as many now, and links, was a stub
-)
+_STUB = 60  # shingles below which a page with twice as many now, and more links, was a stub
 _BROKEN = 0.1  # share of the text before that is as it was, where it breaks off then
 _SPELLED = 5  # words with letters beyond ASCII, all of which no edit takes
 
@@ -130,7 +128,7 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
         or _breaks_off(before, now)
     )
     says_nothing_new = len(added) <= _NEW * len(new)
-    is_said_twice = says_nothing_new and len(now) > _TWICE * len(before)
+    is_said_twice = says_nothing_new and len(now.split()) > _TWICE * len(before.split())
     if kept >= _KEPT and not (is_broken or is_said_twice):
         return None
     headings = {title or "", *_HEADING.findall(before)} - {""}

@@ -872,7 +872,7 @@ def test_counters_and_dates_of_the_build_are_no_change(serve, run_crawl):
         found = run_crawl(f"{site.url}/").by_path(site.url)
     changed = {path for path, document in found.items() if document["change"] == "changed"}
     assert changed == {"/release", "/meeting"}
-    assert STAMPS["/date"][1] in found["/date"]["content"]
+    assert STAMPS["/views"][1] in found["/views"]["content"]
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["made for each request", "files"])
