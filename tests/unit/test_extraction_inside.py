@@ -304,6 +304,42 @@ WORDS = {
         "<p>Hot<sup><a href=#fn__1 id=fnt__1>1)</a></sup>.</p><div><sup><a href=#fnt__1 id=fn__1>1)</a></sup> <div>Very.</div></div>",
         "Hot[^1].\n\n[^1]: Very.",
     ),
+    "notes that lead back to the number above the line": (
+        "<p>Hot<sup id=r><a href=#n>1</a></sup>.</p><aside id=n><a href=#r>↩</a> Very.</aside>",
+        "Hot[^1].\n\n[^1]: Very.",
+    ),
+    "numbers of sections that lead to each other": (
+        "<ul><li><a id=c href=#s>1</a> Lids</li></ul><div id=s><h2>Lids</h2><p><a href=#c>1</a> Hot.</p></div>",
+        "- [1](https://docs.example.com/guide/page#s) Lids\n\n## Lids\n\n[1](https://docs.example.com/guide/page#c) Hot.",
+    ),
+    "words of several kinds in a paragraph": (
+        "<p><strong>lid</strong><em>string</em></p>",
+        "**lid** *string*",
+    ),
+    "two sentences in a cell": (
+        "<table><tr><th>Lid<tr><td><span>It is hot.</span><span>Always</span></table>",
+        "| Lid |\n| --- |\n| It is hot. Always |",
+    ),
+    "bold paragraphs": (
+        "<strong><p>Hot.</p><p>Very.</p></strong>",
+        "**Hot.**\n\n**Very.**",
+    ),
+    "a link for readers without scripts": (
+        "<p>a</p><noscript><a href=/gist>See the code</a></noscript>",
+        "a\n\n[See the code](https://docs.example.com/gist)",
+    ),
+    "a notice with a link for readers without scripts": (
+        "<p>a</p><noscript>Allow scripts to see <a href=/n>notes</a>.</noscript>",
+        "a",
+    ),
+    "rows of a long list": (
+        "<div style='height: 9000px'><div style='position:absolute;top:0'>a</div><div style='position:absolute;top:6000px'>b</div></div>",
+        "a\n\nb",
+    ),
+    "a row above a long list": (
+        "<div style='height: 9000px'><div style='position:absolute;top:-9999px'>a</div><p>b</p></div>",
+        "b",
+    ),
     "notes of an encyclopedia": (
         "<p>Hot.<sup id=r><a href=#cite_note-1>[1]</a></sup></p><ol><li id=cite_note-1><span class=mw-cite-backlink>^ <a href=#r>a</a></span> Very.</ol>",
         "Hot.[^1]\n\n[^1]: Very.",
@@ -475,6 +511,24 @@ PICTURES = {
     "of an icon in a link": (
         "<p><a href=/a>Lid <img src=/e.svg alt='external link icon'></a></p>",
         "[Lid](https://docs.example.com/a)",
+    ),
+    "of nothing but noscript": (
+        "<p><noscript><img src=/a.png alt=A></noscript></p>",
+        "![A](https://docs.example.com/a.png)",
+    ),
+    "that folds": ("<h2><img src=/t.gif alt=Collapse>Lids</h2><p>x</p>", "## Lids\n\nx"),
+    "a film of its own": (
+        "<video controls><source src=/lid.mp4>No film.</video>",
+        "[lid.mp4](https://docs.example.com/lid.mp4)",
+    ),
+    "a film that plays by itself": ("<p>a</p><video autoplay src=/lid.mp4></video>", "a"),
+    "a drawing that is an object": (
+        "<p><object data=/lid.svg type=image/svg+xml>None.</object></p>",
+        '![](https://docs.example.com/lid.svg "lid.svg")',
+    ),
+    "a file that is an object": (
+        "<object data=/lid.pdf title=Lids><p>None.</p></object>",
+        "[Lids](https://docs.example.com/lid.pdf)",
     ),
     "a film": (
         "<div><iframe src='https://films.example.org/embed/1' title='Lids'></iframe></div>",

@@ -9,6 +9,7 @@ from llmsspider.content.extraction.rules import Kind
 from llmsspider.content.extraction.tree import (
     BLOCKS,
     HAS_PANELS,
+    HEADINGS,
     class_names,
     empty,
     holders,
@@ -252,7 +253,7 @@ _REFERENCES = XPath(
     " or starts-with(@href,'#cite_note') or @id=concat(substring(@href, 2), '-link')"
     " or contains(parent::sup/@class,'footnote') or starts-with(parent::sup/@id,'fnref'))))]"
 )
-_OWN_LINKS = XPath("descendant::a[starts-with(@href, '#')][@id or @name]")
+_OWN_LINKS = XPath("descendant::a[starts-with(@href, '#')]")
 _NOTE_LABEL = re.compile(r"[\[(]?(?:\d{1,3}|[*†‡a-z])[\])]?", re.ASCII)
 """The text of a link to a footnote, and of its link back."""
 _IDS = XPath("descendant::*/@id")
@@ -297,30 +298,34 @@ def find_footnotes(walk: Walk, main: _Element) -> None:
 
 
 def _name_notes(walk: Walk, main: _Element) -> None:
-    """Find the footnotes that begin with a link back to what refers to them, and give them the id
-    of that link.
+    """Find the footnotes that lead back to what refers to them, and give them the id that leads to
+    them.
     """
-    links = [
-        link
-        for link in _OWN_LINKS(main.getroottree().getroot())
-        if _NOTE_LABEL.fullmatch(inner_text(link).strip())
-    ]
-    labels: dict[str, str] = {}
-    for link in links:
-        own = link.get("id") or link.get("name") or ""
+    labels: dict[tuple[str, str], str] = {}
+    for link in _OWN_LINKS(main.getroottree().getroot()):
         target = link.get("href")[1:]
-        label = _NOT_LABEL.sub("", inner_text(link))
-        if labels.get(own) == f"{target} {label}" and target != own:
-            note = next(link.iterancestors(*_NOTE_TAGS), None)
-            if note is None:
+        shown = inner_text(link).strip()
+        label = _NOT_LABEL.sub("", shown)
+        note = next(link.iterancestors(*_NOTE_TAGS), link)
+        own = next((name for name in _names(link, note) if (name, target) in labels), None)
+        if own is None and _NOTE_LABEL.fullmatch(shown):
+            raised = next(islice(link.iterancestors("sup"), 1), link)
+            labels.update({(target, name): label for name in _names(link, raised)})
+        elif own is not None and not holds(note, *HEADINGS):
+            if label != labels[own, target] and shown not in _BACK_SIGNS:
                 continue
-            link.attrib.pop("id", None)
-            link.attrib.pop("name", None)
-            note.set("id", own)
-            walk.notes[own] = label
-            empty(link)
-        elif own:
-            labels[target] = f"{own} {label}"
+            walk.notes[own] = labels[own, target]
+            if note.get("id") != own:
+                link.attrib.pop("id", None)
+                link.attrib.pop("name", None)
+                note.set("id", own)
+                empty(link)
+
+
+def _names(*elements: _Element) -> list[str]:
+    """Return the names by which links lead to elements."""
+    names = [element.get(name) for element in elements for name in ("id", "name")]
+    return [name for name in names if name]
 
 
 def _bring_definitions(walk: Walk, main: _Element) -> None:

@@ -263,7 +263,7 @@ def _is_hidden(element: _Element) -> bool:
     if (
         tag in _FALLBACKS
         or element.get("popover") is not None
-        or is_unseen(style, tag not in _REPLACED)
+        or is_unseen(style, tag not in _REPLACED, _is_set_below(element))
     ):
         return True
     hidden = element.get("hidden")
@@ -279,6 +279,12 @@ def _is_hidden(element: _Element) -> bool:
         "0px",
         "1px",
     }
+
+
+def _is_set_below(element: _Element) -> bool:
+    """Say whether an element is placed in a box whose height is given, as rows of a long list are."""
+    around = element.getparent()
+    return around is not None and "height:" in around.get("style", "").replace(" ", "")
 
 
 # Inline styles that hide an element: by size, position, colour, clip or opacity.
@@ -326,9 +332,9 @@ _COLOURS = {"white": "#ffffff", "black": "#000000", "#fff": "#ffffff", "#000": "
 
 
 @lru_cache(maxsize=4096)
-def is_unseen(style: str, is_text: bool = True) -> bool:
+def is_unseen(style: str, is_text: bool = True, is_below: bool = False) -> bool:
     """Say whether an inline style hides its element; `is_text` is False for a picture, which has no
-    font.
+    font, `is_below` True for what is seen however far it stands below the top of what is around.
 
     >>> is_unseen("color:red; display : NONE !important"), is_unseen("opacity:0.5")
     (True, False)
@@ -345,6 +351,8 @@ def is_unseen(style: str, is_text: bool = True) -> bool:
         rules[name.strip().removeprefix("-webkit-")] = value[:200]
     if not is_text:
         rules = {name: value for name, value in rules.items() if name not in _OF_TEXT}
+    if is_below and "-" not in rules.get("top", ""):
+        rules.pop("top", None)
     is_placed = rules.get("position", "static") != "static"
     shifts = [name for name in rules if _SHIFT.match(name) or (is_placed and _PLACE.match(name))]
     if "animation-name" in rules:  # a script fades it in

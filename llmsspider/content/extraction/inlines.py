@@ -27,6 +27,7 @@ from llmsspider.content.extraction.tree import (
     holds,
     inner_text,
     is_within,
+    letters_outside_links,
     settable,
     visible,
 )
@@ -468,6 +469,14 @@ def _raised(walk: Walk, element: _Element, before: list[str]) -> str:
 converts(INLINE_TAGS, *SKIPPED)(lambda walk, element, before: "")
 
 
+@converts(INLINE_TAGS, "noscript")
+def _instead(walk: Walk, element: _Element, before: list[str]) -> Piece:
+    """Return the link or the picture that is all a `<noscript>` holds, with no picture before it."""
+    shown = element.getprevious()
+    is_again = shown is not None and shown.tag == "img"
+    return "" if is_again or letters_outside_links(element) else walk.content(element)
+
+
 @converts(INLINE_TAGS, "svg")
 def _drawing(walk: Walk, element: _Element, before: list[str]) -> str:
     """Return what a drawing is called where a cell holds nothing else: a check mark."""
@@ -527,14 +536,24 @@ def _reading(walk: Walk, element: _Element, before: list[str]) -> str:
     return inner if has_brackets or not inner.strip() else f"({inner})"
 
 
+@converts(AROUND_BLOCKS, "b", "strong")
+def _bold(walk: Walk, element: _Element) -> list[str] | None:
+    """Return bold paragraphs; what holds other blocks was not closed."""
+    is_text = all(
+        part.tag in {"div", "p"} or part.tag not in BLOCKS for part in element.iterdescendants()
+    )
+    return _marked_blocks(walk, element) if is_text and not walk.is_the_page(element) else None
+
+
 @converts(AROUND_BLOCKS, "del", "s", "strike")
-def _struck(walk: Walk, element: _Element) -> list[str] | None:
-    """Return struck blocks: the text of each is struck."""
+def _marked_blocks(walk: Walk, element: _Element) -> list[str]:
+    """Return the blocks of an element that is struck or bold: the text of each is."""
+    mark = element.tag
     leaves = [leaf for leaf in element.iter(*BLOCKS) if not has_blocks(leaf) and visible(leaf)]
-    for inner in element.iter("del", "s", "strike"):
+    for inner in list(element.iter(mark)):
         inner.tag = "div" if has_blocks(inner) else "span"
     for leaf in leaves:
-        wrapper = leaf.makeelement("del", {})
+        wrapper = leaf.makeelement(mark, {})
         wrapper.text = settable(leaf.text)
         leaf.text = None
         wrapper.extend(list(leaf))

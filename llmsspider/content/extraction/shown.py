@@ -10,6 +10,7 @@ from lxml.etree import Comment, XPath, _Element
 from llmsspider.content.extraction.tree import (
     HEADINGS,
     body_of,
+    empty,
     inner_text,
     prose,
     remove_elements,
@@ -27,11 +28,10 @@ _COPIED = XPath(
     "//*[not(*)][.='Copied' or .='Copied!']"
     "[preceding-sibling::button or preceding-sibling::pre or following-sibling::pre]"
 )
-"""What a button beside code says once it was pressed."""
 _OF_LISTINGS = XPath(
     "//pre[not(*)][not(normalize-space())]/following-sibling::*[1][self::table][not(.//th)]"
 )
-"""Tables that stand in a listing, which libxml2 ends before them."""
+"""Tables that libxml2 put behind their listing."""
 _ARIA_TABLES = XPath(
     "//*[@role='table' or @role='grid'][not(self::table)][descendant::*[@role='columnheader']]"
 )
@@ -70,25 +70,23 @@ def show(root: _Element, body: bytes) -> None:
     """Change a parsed page into what its readers see; `body` is its bytes."""
     if is_streamed(body):
         _place_parts(root)
-    if b"<noscript" in body:
-        _show_noscript(root)
-    if b"columnheader" in body:
-        _make_tables(root)
-    if b"aria-level" in body:
-        _make_headings(root)
-    if b"nav-tabs" in body or b"nav-pills" in body:
-        _name_tabs(root)
-    if b"checkbox" in body:
-        _make_boxes(root)
-    if any(bullet in body for bullet in _BULLETS):
-        _make_lists(root)
-    if b"opied" in body:
-        remove_elements(_COPIED(root))
-    for table in _OF_LISTINGS(root) if b"<pre" in body and b"<table" in body else ():
-        table.getprevious().append(table)
+    for marks, change in _CHANGES:
+        if any(mark in body for mark in marks):
+            change(root)
     for heading in list(root.iter(*HEADINGS)):
         if len(heading):
             _move_blocks_out(heading)
+
+
+def _clear_answers(root: _Element) -> None:
+    """Remove what a button beside code says once it was pressed."""
+    remove_elements(_COPIED(root))
+
+
+def _fill_listings(root: _Element) -> None:
+    """Put tables that stand in a listing back into it."""
+    for table in _OF_LISTINGS(root):
+        table.getprevious().append(table)
 
 
 def _make_tables(root: _Element) -> None:
@@ -97,6 +95,21 @@ def _make_tables(root: _Element) -> None:
         table.tag = "table"
         for part in table.iter():
             part.tag = _BY_ROLE.get(part.get("role"), part.tag)
+
+
+def _make_frames(root: _Element) -> None:
+    """Make films that play when asked, and other files that a page embeds, frames or pictures."""
+    for embedded in list(root.iter("video", "object")):
+        source = embedded.find("source")
+        held = embedded if source is None else source
+        file = held.get("src") or held.get("data") or ""
+        if not file or embedded.get("autoplay") is not None:
+            continue
+        title = embedded.get("title") or file.rpartition("/")[2]
+        is_picture = embedded.get("type", "").startswith("image/")
+        empty(embedded)
+        embedded.tag = "img" if is_picture else "iframe"
+        embedded.attrib.update({"src": file, "title": title, "allowfullscreen": ""})
 
 
 def _make_boxes(root: _Element) -> None:
@@ -256,3 +269,17 @@ def _letters(element: _Element) -> int:
 def _is_outermost(block: _Element, heading: _Element) -> bool:
     inside = takewhile(lambda above: above is not heading, block.iterancestors())
     return all(above.tag not in _APART for above in inside)
+
+
+_CHANGES = (
+    ((b"<noscript",), _show_noscript),
+    ((b"columnheader",), _make_tables),
+    ((b"aria-level",), _make_headings),
+    ((b"nav-tabs", b"nav-pills"), _name_tabs),
+    ((b"checkbox",), _make_boxes),
+    (_BULLETS, _make_lists),
+    ((b"<video", b"<object"), _make_frames),
+    ((b"opied",), _clear_answers),
+    ((b"<pre",), _fill_listings),
+)
+"""Changes of a page, with what one needs that is to be changed so."""

@@ -75,7 +75,7 @@ COMMON_LANGUAGES = _words(
 """Languages that `<code>` may name by a class that says nothing else (TypeDoc)."""
 CONTROLS = frozenset(
     {"copy", "copied", "copied!", "copy code", "copy link", "copy page", "copy to clipboard", "expand all",
-     "collapse all", "edit", "show more", "show less", "toggle", "#"}
+     "collapse all", "collapse", "expand", "edit", "show more", "show less", "toggle", "#"}
 )  # fmt: skip
 """Texts of buttons that do something, and are no word of the text."""
 NOT_A_LANGUAGE = _words(

@@ -382,15 +382,16 @@ class Walk:
         return "".join(write[is_tex](part) for part, is_tex in formulas or [(text, False)])
 
 
-_OF_ITS_OWN = frozenset({*HEADINGS, "dd", "div", "dt", "li", "span", "summary", "td", "th"})
+_OF_ITS_OWN = frozenset({*HEADINGS, "dd", "div", "dt", "li", "p", "span", "summary", "td", "th"})
 """Elements whose children a style sheet may set apart, as boxes beside each other."""
 _LOOKED_AT = 8
 """Number of characters at the ends of two elements that show whether they stand apart."""
 _APART = re.compile(
-    r"(?<!:):\0\w|(?:\A|[^\w.])\d[\d.,]{0,6}[+%]?\0[^\W\d_]{3}|(?:\A|\W)[A-Z]{3,7}\0/[\w{]",
+    r"(?<!:):\0\w|(?:\A|[^\w.])\d[\d.,]{0,6}[+%]?\0[^\W\d_]{3}|(?:\A|\W)[A-Z]{3,7}\0/[\w{]"
+    r"| \w+\.\0[A-Z][a-z]",
     re.ASCII,
 )
-"""A label and its value, a number and what it counts, a method of HTTP and its path."""
+"""A label and its value, a number and what it counts, a method of HTTP and its path, two sentences."""
 
 
 def _set_apart(pieces: list[str], text: str | None, element: _Element) -> None:
@@ -416,6 +417,8 @@ def _stands_apart(element: _Element) -> bool:
     if not is_word or (around.tag == "span" and not is_headed):
         return False
     if next(islice(around, _FEW, None), None) is not None:  # lxml counts children one by one
+        return False
+    if around.tag == "p" and len(inner_text(around).split()) > 1:
         return False
     texts = (around.text, *(child.tail for child in around))
     kinds = {(child.tag, child.get("class")) for child in around}
