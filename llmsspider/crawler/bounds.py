@@ -36,7 +36,7 @@ from llmsspider.web.trees import (
     language_segments,
     same_language,
 )
-from llmsspider.web.urls import directory, host, identity, usable
+from llmsspider.web.urls import INDEX_FILES, directory, host, identity, last_segment, usable
 
 MAX_URL_LENGTH = 2083  # characters; Scrapy's `URLLENGTH_LIMIT`
 MAX_PATH_DEPTH = 25  # segments. The deepest of 22,500 URLs of real documentation sites has 17
@@ -103,6 +103,9 @@ DATE_PARAMETERS = frozenset(
 are look-alikes.
 """
 
+MOST_BELOW = 2 / 3
+"""Minimum share of a page's links that lead below it where a host moved to it, not to its host."""
+
 _SESSION_VALUE = re.compile(r"[A-Za-z0-9_.!-]{12,}\Z")
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?#;]*", re.IGNORECASE)
 _ASP_SESSION = re.compile(r"/\((?:S|X\(1\)S)\([a-z0-9]{20,}\)\)(?=/)", re.IGNORECASE)
@@ -123,22 +126,32 @@ def _evidence(discovery: Discovery, start_page: Page) -> list[Section]:
     frames = (link for link in links if link != start and shown_page(link) == start)
     found += [Section(directory(link), "a frame set there shows it") for link in frames]
     if host(discovery.start.url) != host(discovery.start.final_url):
-        found += _section_moved_to(start, links)
-    return found
+        found = _sections_moved_to(start, links, found)
+    return found or _section_of_index(start, links)
 
 
-def _section_moved_to(page: str, links: list[str]) -> list[Section]:
-    """Return the directory above a page to which the start page of another host redirects, where
-    its links lead there rather than below itself.
+def _section_of_index(page: str, links: list[str]) -> list[Section]:
+    """Return the topmost directory, but for the root, to whose index file a page links from below."""
+    indexes = (link for link in links if last_segment(link) in INDEX_FILES)
+    paths = [directory(link) for link in indexes if host(link) == host(page)]
+    above = [path for path in paths if path != "/" and directory(page).startswith(path)]
+    return [Section(path, "the index above it to which it links") for path in sorted(above)[:1]]
+
+
+def _sections_moved_to(page: str, links: list[str], found: list[Section]) -> list[Section]:
+    """Return the sections that speak for a page to which the start page of another host redirects:
+    those found, and the directory above where its links lead there rather than below itself; not
+    the whole host where most lead below.
     """
     own = directory(page)
     above = own.rstrip("/").rpartition("/")[0] + "/"
-    if above == "/":
-        return []
     paths = {urlsplit(url).path for url in links if host(url) == host(page)} - {own}
     below = sum(path.startswith(own) for path in paths)
     beside = sum(path.startswith(above) for path in paths) - below
-    return [Section(above, "the pages beside its start page")] if beside > below else []
+    if beside > below and above != "/":
+        return [*found, Section(above, "the pages beside its start page")]
+    is_own = below >= MOST_BELOW * len(paths)
+    return [one for one in found if not (is_own and one.path == "/")]
 
 
 def trap_reason(url: str) -> str | None:

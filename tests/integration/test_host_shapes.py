@@ -7,7 +7,7 @@ import time
 
 import pytest
 from site_server import TYPES, Reply
-from sites import html
+from sites import NAV, html
 
 NAMES = ["alpha", "beta", "gamma"]
 
@@ -405,6 +405,20 @@ def test_a_start_page_that_moved_to_another_host_is_a_section_there(serve, run_c
     start = moved.url.replace("127.0.0.1", "localhost")
     found = run_crawl(f"{start}/").by_path(site.url)
     assert set(found) == {place, *pages}
+
+
+@pytest.mark.parametrize("beside", [1, 2], ids=["a section", "a whole host"])
+def test_a_start_page_that_moved_to_a_directory_by_where_its_navigation_leads(
+    serve, run_crawl, beside
+):
+    pages = {f"/docs/{name}": page(name) for name in NAMES[:2]}
+    others = {f"/{name}/": page(name) for name in ("blog", "guide")[:beside]}
+    bar = f"<nav>{links('/docs/', *pages, *others)}</nav>"
+    site = serve({"/docs/": page("docs").replace(NAV, bar), **pages, **others})
+    moved = serve({"/": Reply("", 301, headers={"Location": f"{site.url}/docs/"})})
+    start = moved.url.replace("127.0.0.1", "localhost")
+    found = set(run_crawl(f"{start}/").by_path(site.url))
+    assert found == {"/docs/", *pages, *(others if beside == 2 else ())}
 
 
 @pytest.mark.parametrize("kept", ["", "/v1/beta"], ids=["with its pages", "without a page"])
@@ -940,6 +954,18 @@ def test_links_without_the_locale_of_the_start_page_are_of_its_section(serve, ru
         site.pages[path] = Reply("", 302, headers={"Location": f"/en-US{path}"})
     found = set(run_crawl(f"{site.url}/d/").by_path(site.url))
     assert found == {"/en-US/d/", "/en-US/d/alpha"}
+
+
+def test_a_class_leads_to_the_index_above_it(serve, run_crawl):
+    bar = links("package-summary.html", "../index.html", "/index.html", "/news/index.html")
+    pages = {
+        "/api/p/A.html": page("a", bar),
+        "/api/p/package-summary.html": page("p", links("A.html")),
+        "/api/index.html": page("all", links("q/B.html")),
+        "/api/q/B.html": page("b"),
+    }
+    site = serve({**pages, "/": page("home"), "/news/": page("news")})
+    assert set(run_crawl(f"{site.url}/api/p/A.html").by_path(site.url)) == set(pages)
 
 
 def test_a_class_that_a_frame_set_shows_leads_to_all_packages(serve, run_crawl):
