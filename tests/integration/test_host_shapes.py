@@ -47,6 +47,14 @@ def test_paths_written_on_windows_are_paths(serve, run_crawl):
     }
 
 
+def test_encoded_backslashes_are_slashes_where_nothing_is_there(serve, run_crawl):
+    site = serve({"/": html("Home", "<p>Home.</p>"), "/ns/a%5Cb": page("a"), "/ns/c": page("c")})
+    listed = "".join(f"{site.url}/ns{path}\n" for path in ("/a%5Cb", "%5Cc"))
+    site.pages["/sitemap.txt"] = listed
+    site.pages["/robots.txt"] = f"Sitemap: {site.url}/sitemap.txt\n"
+    assert set(run_crawl(f"{site.url}/").by_path(site.url)) == {"/", "/ns/a%5Cb", "/ns/c"}
+
+
 @pytest.mark.parametrize("ending", ["", "/", ".html"])
 def test_a_host_that_lists_markdown_alone_is_asked_what_its_pages_are_called(
     serve, run_crawl, ending

@@ -214,7 +214,11 @@ class PageRequests(UsesRun):
             self.addresses.named_answers(request.url, is_found=False)
             return request.replace(url=named_by, meta={**request.meta}, dont_filter=True)
         markdown = page.get("md") or page.get("dead")
-        return self._page_of_dead(markdown, request) if markdown else None
+        if markdown:
+            return self._page_of_dead(markdown, request)
+        url = request.url.replace("%5C", "/")  # a path of Windows
+        is_new = url != request.url and not self.addresses.requested(url)
+        return self.in_place_of(request, url) if is_new and self.admits(url) else None
 
     def _page_of_dead(self, markdown: str, request: Request) -> Request | None:
         """Return the request for the next page that a dead Markdown file may be of; or None."""
