@@ -11,7 +11,7 @@ from llmsspider.crawler.known_pages import KnownPages
 from llmsspider.crawler.learn import Learners
 from llmsspider.crawler.site import FEW_SLASHES, SiteKnowledge
 from llmsspider.crawler.uses import UsesRun
-from llmsspider.web.page_forms import shape
+from llmsspider.web.page_forms import is_markdown_url, shape
 from llmsspider.web.urls import host, identity, loose_key, page_key
 
 FEW_DEAD = 3
@@ -96,6 +96,24 @@ class Addresses(UsesRun):
                 self.site.with_slash[host(url)] += 1
             if is_named:
                 self._leading_back.add(host(target))
+
+    def is_spelled_otherwise(self, url: str, links: Iterable[str]) -> bool:
+        """Say whether the links of a page spell its address otherwise, and never so: as no address
+        that redirects to it, and as no Markdown of it.
+        """
+        address = loose_key(url)
+        named = {
+            identity(link)
+            for link in links
+            if link.startswith(address) and loose_key(link) == address
+        }
+        own = identity(url)
+        others = (
+            one
+            for one in named
+            if not (is_markdown_url(one) or self.adds_slash(one) or self._redirects.get(one) == own)
+        )
+        return own not in named and any(identity(self.page_of(one)) != own for one in others)
 
     def adds_slash(self, url: str) -> bool:
         """Say whether the host would redirect an address to the one with a slash, as it always did."""

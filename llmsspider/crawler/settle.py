@@ -38,7 +38,7 @@ Reason = Literal[
     "markdown",  # it is HTML, and it is not known yet how its host names its Markdown
     "tag",  # it is nothing but links, and another page may name it as its tag
     "stub",  # it is Markdown, and samples are to show whether it says what its HTML says
-    "copy-of",  # it names another page as its address, which may say the same
+    "copy-of",  # it names another page as its address, or links to one, which may say the same
     "wall",  # its answer may be a bot wall, which other answers show
     "moved",  # it is new or has grown, and may be, or hold, a stored page that is gone
     "in-file",  # it is not found, and a full-text file that lags has it
@@ -100,6 +100,8 @@ class ReadPage:
     is_undecided: bool = False  # it is Markdown; samples are to show whether its HTML says more
     may_have_moved: Callable[[], bool] = bool  # whether it may be a stored page at a new address
     says_the_same: OfUrl = bool  # whether the page at an address has the same text
+    # whether its own links spell its address otherwise
+    is_spelled_otherwise: Callable[[], bool] = bool
 
 
 class Site(NamedTuple):
@@ -214,6 +216,14 @@ def copy_of_named(page: ReadPage, site: Site) -> Verdict | None:
     how = "which it names as its address" if page.meta.canonical else "without its query"
     why = f"has the text of {named}, {how}"
     return Drop("canonical", why, named) if page.says_the_same(named) else None
+
+
+def spelled_otherwise(page: ReadPage, site: Site) -> Verdict | None:
+    """Wait with a page whose own links spell its address otherwise: of two equal ones that is kept
+    which comes first.
+    """
+    may_wait = not page.meta.canonical and site.can_wait("copy-of")
+    return Wait("copy-of") if may_wait and page.is_spelled_otherwise() else None
 
 
 def not_stored(page: ReadPage, site: Site) -> Verdict | None:
@@ -371,6 +381,11 @@ class WaitingPage:
     read: PageResult | None = None  # the page of small Markdown
     suspect: Suspect | None = None  # what speaks for a bot wall
     failure: Failure | None = None  # the error of a failed page
+
+    @property
+    def is_spelled_otherwise(self) -> bool:
+        """Whether the page's own links spell its address otherwise."""
+        return self.facts is not None and self.facts.is_spelled_otherwise()
 
 
 class Waiting:

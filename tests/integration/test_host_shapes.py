@@ -629,6 +629,20 @@ def test_spellings_of_one_page_are_one_document(serve, run_crawl, shape):
     assert found <= {first, second}
 
 
+@pytest.mark.parametrize("ending", [".html", "/"])
+def test_of_two_spellings_of_a_page_that_is_kept_which_its_navigation_has(serve, run_crawl, ending):
+    named = [f"/d/{name}{ending}" for name in NAMES]
+    home = links("/d/alpha", "/d/gamma", "/e/two")
+    site = serve({"/": html("Home", f"<p>Home.</p>{home}")})
+    for name, path in zip(NAMES, named, strict=True):
+        site.pages[path] = site.pages[f"/d/{name}"] = page(name, f"<nav>{links(*named)}</nav>")
+    site.pages["/e/two"] = page("two", links("/e/two/"))
+    site.pages["/e/two/"] = page("the parts of two")
+    for _ in range(2):
+        found = run_crawl(f"{site.url}/").by_path(site.url)
+        assert set(found) == {"/", "/e/two", "/e/two/", *named}
+
+
 @pytest.mark.parametrize(
     "rel", ['alternate" type="text/html', "amphtml", 'alternate" media="print']
 )

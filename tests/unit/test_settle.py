@@ -133,6 +133,7 @@ def test_a_page_beside_what_is_stored_of_it(suspect, site, verdict):
 
 
 DRAINED = {"waits": ()}
+SPELLED = {"is_spelled_otherwise": lambda: True}
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,11 @@ DRAINED = {"waits": ()}
         pytest.param({"meta": LISTING}, DRAINED, Publish(), id="none did"),
         pytest.param({"is_undecided": True}, {}, Wait("stub"), id="Markdown to be judged"),
         pytest.param({"is_undecided": True}, DRAINED, Publish(), id="Markdown of a form that is open"),
+        pytest.param(SPELLED, {"waits": {"copy-of"}}, Wait("copy-of"), id="its links spell its address otherwise"),
+        pytest.param(
+            {**SPELLED, "meta": PageMeta(canonical=URL)}, {"waits": {"copy-of"}}, Publish(), id="it names its address"
+        ),
+        pytest.param(SPELLED, DRAINED, Publish(), id="the other spelling came first"),
         pytest.param({}, {"new": False}, Drop("not-stored", "mode=refresh takes no new pages"), id="a new page"),
         pytest.param(
             {"is_start": True},

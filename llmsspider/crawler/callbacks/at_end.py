@@ -4,6 +4,7 @@ stored pages.
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from scrapy import Request
@@ -137,7 +138,9 @@ class EndOfCrawl(UsesRun):
         Their links were followed. Markdown that says less than its HTML, by samples of its form, is
         replaced by it.
         """
-        for page in self.waiting.take(*reasons_with(until="read")):
+        reasons = reasons_with(until="read")
+        first = self.waiting.take(*reasons, where=lambda page: not page.is_spelled_otherwise)
+        for page in chain(first, self.waiting.take(*reasons)):
             html = page.answer
             fuller = page.read
             if html is not None and fuller is not None:

@@ -155,6 +155,7 @@ class Documents(UsesRun):
             is_undecided=result is not None and result.is_undecided,
             may_have_moved=partial(self._may_have_moved, record, confirmed=confirmed),
             says_the_same=partial(self._says_the_same, record),
+            is_spelled_otherwise=partial(self._is_spelled_otherwise, record),
         )
         waiting = WaitingPage(
             "markdown", request, record, facts, confirmed, bool(links), answer, result
@@ -233,6 +234,10 @@ class Documents(UsesRun):
     def at(self, url: str) -> PageRecord | None:
         """Return the document that is stored at an address, also of this run."""
         return self.known.load(page_key(url))
+
+    def _is_spelled_otherwise(self, record: PageRecord) -> bool:
+        is_open = self.known.state(record.key) is None and not self.site.is_seed(record.url)
+        return is_open and self.addresses.is_spelled_otherwise(record.url, record.follow)
 
     def _says_the_same(self, record: PageRecord, url: str) -> bool:
         """Say whether the document at another address has the text of a page."""
