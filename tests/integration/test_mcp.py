@@ -343,7 +343,8 @@ def _status(url: str, **headers: str) -> int:
         ) as got:
             return int(got.status)
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
 
 
 async def _search(url: str, headers: dict[str, str]) -> None:

@@ -36,7 +36,8 @@ class Shown:
             with opener.open(asked, timeout=60) as answer:
                 return answer.status, answer.read().decode(), dict(answer.headers)
         except urllib.error.HTTPError as error:
-            return error.code, error.read().decode(), dict(error.headers)
+            with error:
+                return error.code, error.read().decode(), dict(error.headers)
 
     def send(self, path: str, **data: str) -> tuple[int, str, dict]:
         """Send a form of the page."""
