@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from crawling import ROOT, Outcome, command
 from forked import HANGS_SECS
-from sites import PLAIN
+from sites import PLAIN, html
 
 SETTINGS = """
 from llmsspider.settings import *
@@ -211,6 +211,15 @@ def test_a_spider_of_ones_own_with_components_of_ones_own(site, scrapy, tmp_path
     wrong = scrapy("crawl", "shop", "-a", "shelves=2")
     assert (wrong.exit_code, wrong.log.count("\n")) == (2, 1)
     assert "scrapy crawl shop: argument shelves='2' is unknown" in wrong.log
+
+
+def test_a_page_that_links_to_itself_by_another_address_has_its_fields(site, scrapy, tmp_path):
+    text = "<p>What the lamp does is told here.</p><nav><a href='/lamp/'>Lamp</a></nav>"
+    site.pages = {"/": html("Home", "<a href='/lamp'>Lamp</a>"), "/lamp": html("Lamp", text)}
+    extra = ("-a", "shelf=top", "-O", "out.jsonl")
+    outcome = scrapy("crawl", "shop", "-a", f"url={site.url}/", *extra)
+    found = {one["url"]: one for one in lines(tmp_path / "out.jsonl") if "content_hash" in one}
+    assert found[f"{site.url}/lamp"]["shelf"] == "top", outcome.log
 
 
 def test_a_plain_spider_crawls_beside_ours(site, scrapy, tmp_path):

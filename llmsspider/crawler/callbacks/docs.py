@@ -462,7 +462,7 @@ class DocsCallbacks(ProjectSpider):
         self.requests = PageRequests(run, self)
         if type(self).parse is not DocsCallbacks.parse:
             # it is to see each page's document with its response
-            self.requests.waiting.closed |= {"links", "tag", "stub"}
+            self.requests.waiting.closed |= {"links", "tag", "stub", "copy-of"}
         self.reader = PageReader(crawler, run, learns_bases=True)
         self.link_sources = LinkSourcePages(run, self)
         self.documents = Documents(run, self)
