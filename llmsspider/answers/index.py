@@ -233,10 +233,10 @@ class SourceIndex(IndexFile):
     def _sought(self, term: Term, *, as_typed: bool) -> tuple[Term, set[int]]:
         """The term as the pages spell it, and the rows that hold it."""
         rows = self._held(term)
-        if not (rows or as_typed):
-            term = next(term.spellings(lambda other: bool(self._held(other))), term)
-            rows = self._held(term)
-        return term, rows
+        if rows or as_typed:
+            return term, rows
+        spelled = next(term.spellings(lambda other: bool(self._held(other))), None)
+        return (term, rows) if spelled is None else (spelled, self._held(spelled))
 
     def _held(self, term: Term) -> set[int]:
         found = self._all("SELECT rowid FROM words WHERE words MATCH ?", term.match)

@@ -119,7 +119,9 @@ class Libraries:
     def _pool(self) -> ProcessPoolExecutor:
         number = max(1, min(PROCESSES, os.cpu_count() or 1))
         spawned = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(number, spawned, initializer=_begin, initargs=(self._open,))
+        return ProcessPoolExecutor(
+            number, spawned, initializer=_begin, initargs=(self._open, gc.get_threshold())
+        )
 
     async def read(self, tool: str, **arguments: Any) -> Any:
         """Call a method of `Tools` in one of the processes; one that was killed is replaced."""
@@ -147,10 +149,10 @@ class Libraries:
 _library: Library | None = None  # of this process
 
 
-def _begin(open_library: Callable[[], Library]) -> None:
+def _begin(open_library: Callable[[], Library], thresholds: tuple[int, int, int]) -> None:
     global _library  # noqa: PLW0603
     _library = open_library()
-    gc.set_threshold(200_000, 20, 50)  # garbage is looked for as often as in a crawl
+    gc.set_threshold(*thresholds)  # garbage is looked for as often as by the server
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
     atexit.register(os._exit, 0)  # what was only read needs no clearing up
     Thread(target=_end_with_the_server, daemon=True).start()

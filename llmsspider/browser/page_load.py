@@ -158,7 +158,7 @@ class Traffic:
         """When the last request began or ended (monotonic clock)."""
         page.on("request", self._begins)
         page.on("websocket", lambda socket: self.files.update({socket.url: None}))
-        page.on("pageerror", lambda _error: setattr(self, "is_broken", True))
+        page.on("pageerror", self._breaks)
         page.on("response", self._answered)
         page.on("requestfinished", self._ends)
         page.on("requestfailed", self._fails)
@@ -235,6 +235,9 @@ class Traffic:
         else:
             self.last_secs = time.monotonic()
         self._open[request] = time.monotonic()
+
+    def _breaks(self, _error: Any) -> None:
+        self.is_broken = True
 
     def text_grew(self) -> None:
         """Learn that the page shows more: what it asked for was no poll."""

@@ -121,12 +121,7 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     added = new - old
     kept = len(old & new) / len(old)
     is_garbled = kept > _GONE and _has_lost_letters(before, now)
-    is_broken = (
-        is_garbled
-        or _lacks_part(before, now)
-        or _has_template_errors(before, now)
-        or _breaks_off(before, now)
-    )
+    is_broken = is_garbled or _is_broken(before, now)
     says_nothing_new = len(added) <= _NEW * len(new)
     is_said_twice = says_nothing_new and len(now.split()) > _TWICE * len(before.split())
     if kept >= _KEPT and not (is_broken or is_said_twice):
@@ -140,6 +135,10 @@ def rewriting(key: bytes, before: str, now: str, title: str | None = None) -> Re
     is_gone = is_other and lost == len(headings)
     said = set() if says_nothing_new else added
     return Rewriting(key, sketch(old), sketch(said), is_odd, is_gone)
+
+
+def _is_broken(before: str, now: str) -> bool:
+    return _lacks_part(before, now) or _has_template_errors(before, now) or _breaks_off(before, now)
 
 
 def _lacks_part(before: str, now: str) -> bool:

@@ -249,12 +249,16 @@ def image(walk: Walk, element: _Element, before: list[str]) -> str:
         return ""
     if _AVATAR.search(alt) or "avatar" in element.get("class", ""):
         return ""
-    is_icon = alt.lower() in CONTROLS or _NEW_WINDOW.match(alt) or _ICON.search(alt)
-    is_icon = is_icon or _ICON.search(element.get("class", ""))
-    if is_icon and is_within(element, "a", "button", *HEADINGS):
+    if _is_icon(element, alt) and is_within(element, "a", "button", *HEADINGS):
         return ""
     title = collapsed(element.get("title", "")).strip()
     return walk.format.image(alt, walk.joiner.join(source), "" if title == alt else title)
+
+
+def _is_icon(image: _Element, alt: str) -> bool:
+    if alt.lower() in CONTROLS or _NEW_WINDOW.match(alt):
+        return True
+    return any(map(_ICON.search, (alt, image.get("class", ""))))
 
 
 def _is_other_form(image: _Element, source: str) -> bool:

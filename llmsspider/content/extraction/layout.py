@@ -40,7 +40,14 @@ def without_layout(main: _Element, source: Source, joiner: Joiner, rules: Rules)
         without_pagination(main)
     _clear_breadcrumbs(main, urlsplit(joiner.page).path, joiner)
     _clear_controls(main, joiner.page)
-    _clear_lines(main, source)
+    if b">loading" in source.lowered:
+        _clear_loading(main)
+    if any(word in source.lowered for word in _SAY_NOTHING):
+        _clear_lines_of_page(main)
+    if _MARK in source.lowered:
+        _clear_ways(main)
+    if b"jump to" in source.lowered:
+        _clear_jumps(main)
     _clear_ending(main, rules)
     _clear_contents(main, source)
     for listing in list(main.iter("pre")):
@@ -69,20 +76,32 @@ def _counts(bar: _Element) -> bool:
     return bool(numbers) and all(map(eq, numbers, map(str, count(first))))
 
 
-def _clear_lines(main: _Element, source: Source) -> None:
-    """Empty lines that a script is to replace, and those with the way to the page."""
-    for element in main.iter("div", "p") if b">loading" in source.lowered else ():
+def _clear_loading(main: _Element) -> None:
+    """Empty lines that a script is to replace."""
+    for element in main.iter("div", "p"):
         if not len(element) and _LOADING.fullmatch(element.text or ""):
             empty(element)
-    if any(word in source.lowered for word in _SAY_NOTHING):
-        lines = set(_lines_of_page(main))
-        for line in lines if len(lines) <= _MAX_LINES_OF_PAGE else ():
+
+
+def _clear_lines_of_page(main: _Element) -> None:
+    """Empty lines that say nothing but something of the page, where there are few."""
+    lines = set(_lines_of_page(main))
+    if len(lines) <= _MAX_LINES_OF_PAGE:
+        for line in lines:
             empty(line)
-    for element in list(main.iter("div", "p", "ul", "ol")) if _MARK in source.lowered else ():
+
+
+def _clear_ways(main: _Element) -> None:
+    """Empty lines with the way from the home page to this one."""
+    for element in list(main.iter("div", "p", "ul", "ol")):
         begins = _HERE.match("".join(islice(element.itertext(), 4)))
         if begins and len(visible(element)) <= _MAX_WAY and not _CONTENT(element):
             empty(element)
-    for element in list(main.iter("div", "p")) if b"jump to" in source.lowered else ():
+
+
+def _clear_jumps(main: _Element) -> None:
+    """Empty lines of links to the page's own sections."""
+    for element in list(main.iter("div", "p")):
         if _JUMP.match(element.text or "") and _lists_own_sections(element, 1, _JUMP_LETTERS):
             empty(element)
 

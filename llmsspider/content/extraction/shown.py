@@ -126,24 +126,24 @@ def _make_boxes(root: _Element) -> None:
 def _make_lists(root: _Element) -> None:
     """Make a list of paragraphs beside each other that begin with a bullet."""
     for paragraph in list(root.iter("p")):
-        before = paragraph.getprevious()
-        is_first = before is None or before.tag != "ul" or before.get("class") != "bullets"
-        if not _BULLET.match("".join(islice(paragraph.itertext(), 3))):
+        items = paragraph.getprevious()
+        is_first = items is None or items.tag != "ul" or items.get("class") != "bullets"
+        if not _has_bullet(paragraph) or (is_first and not _has_bullet(paragraph.getnext())):
             continue
         if is_first:
-            below = paragraph.getnext()
-            if (
-                below is None
-                or below.tag != "p"
-                or not _BULLET.match("".join(islice(below.itertext(), 3)))
-            ):
-                continue
-            before = paragraph.makeelement("ul", {"class": "bullets"})
-            paragraph.addprevious(before)
+            items = paragraph.makeelement("ul", {"class": "bullets"})
+            paragraph.addprevious(items)
         _cut_bullet(paragraph)
         paragraph.tag = "li"
         paragraph.tail = None
-        before.append(paragraph)
+        items.append(paragraph)
+
+
+def _has_bullet(element: _Element | None) -> bool:
+    """Say whether an element is a paragraph that begins with a bullet."""
+    if element is None or element.tag != "p":
+        return False
+    return _BULLET.match("".join(islice(element.itertext(), 3))) is not None
 
 
 def _cut_bullet(paragraph: _Element) -> None:

@@ -248,17 +248,16 @@ def _styled_headline(main: _Element, title: str) -> _Element | None:
     for element in takewhile(lambda element: element.tag not in HEADINGS, top):
         if element.tag in {"div", "p", "center", "font"} and not has_blocks(element):
             around = next(element.iterancestors())
-            is_titled = "title" in element.get("class", "").lower()
-            said = plain_text(element).casefold()
-            if (
-                said == title.casefold() or (is_titled and said.startswith(title.casefold()))
-            ) and around.tag not in {
-                "a",
-                "li",
-                "td",
-            }:
+            if around.tag not in {"a", "li", "td"} and _says(element, title.casefold()):
                 return element
     return None
+
+
+def _says(element: _Element, title: str) -> bool:
+    """Say whether an element says the title, in lower case, or begins so and is named a title."""
+    said = plain_text(element).casefold()
+    is_named = "title" in element.get("class", "").lower()
+    return said == title or (is_named and said.startswith(title))
 
 
 def _empty_above(headline: _Element, main: _Element) -> bool:
